@@ -1,0 +1,3 @@
+//! The `bayplan` command.
+
+fn main() {}
