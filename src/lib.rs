@@ -1,1 +1,5 @@
-//! Bayplan.
+//! Bayplan: a Kubernetes scheduler that decides what kube-scheduler decides, faster, and says why.
+//!
+//! `ARCHITECTURE.md` has the map and the invariants.
+
+pub mod model;

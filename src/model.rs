@@ -1,0 +1,21 @@
+//! The cluster as the engine sees it: slim decoded objects, interned symbols, classes of pods and
+//! of nodes.
+//!
+//! Nothing here knows a clock, a socket or a file.
+
+pub mod host_port;
+pub mod images;
+pub mod label_set;
+pub mod map;
+pub mod node_class;
+pub mod node_selector;
+pub mod objects;
+pub mod pod_class;
+pub mod pod_info;
+pub mod quantity;
+pub mod requests;
+pub mod resources;
+pub mod symbols;
+pub mod taints;
+pub mod timestamp;
+pub mod vocabulary;

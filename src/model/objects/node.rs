@@ -1,0 +1,91 @@
+//! Nodes.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use k8s_openapi::ClusterResourceScope;
+use k8s_openapi::api::core::v1::Taint;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::{Deserialize, Serialize};
+
+use crate::model::objects::{metadata, null_as_default};
+
+/// A node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Node {
+    /// Name, UID and labels.
+    #[serde(deserialize_with = "metadata::slim")]
+    pub metadata: ObjectMeta,
+    /// What the operator wants of the node.
+    #[serde(deserialize_with = "null_as_default")]
+    pub spec: NodeSpec,
+    /// What the kubelet says of it.
+    #[serde(deserialize_with = "null_as_default")]
+    pub status: NodeStatus,
+}
+
+/// The part of `spec` that scheduling reads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeSpec {
+    /// Cordoned.
+    #[serde(deserialize_with = "null_as_default")]
+    pub unschedulable: bool,
+    /// Taints in the order of the object.
+    #[serde(deserialize_with = "null_as_default")]
+    pub taints: Vec<Taint>,
+}
+
+/// The part of `status` that scheduling reads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeStatus {
+    /// Room for pods by resource name, as quantities.
+    #[serde(deserialize_with = "null_as_default")]
+    pub allocatable: BTreeMap<String, String>,
+    /// Images on the node.
+    #[serde(deserialize_with = "null_as_default")]
+    pub images: Vec<ContainerImage>,
+}
+
+/// An image on a node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerImage {
+    /// Names by which the image is known.
+    #[serde(deserialize_with = "null_as_default")]
+    pub names: Vec<String>,
+    /// Size in bytes.
+    #[serde(deserialize_with = "null_as_default")]
+    pub size_bytes: i64,
+}
+
+impl kube::Resource for Node {
+    type DynamicType = ();
+    type Scope = ClusterResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        "Node".into()
+    }
+
+    fn group((): &()) -> Cow<'_, str> {
+        "".into()
+    }
+
+    fn version((): &()) -> Cow<'_, str> {
+        "v1".into()
+    }
+
+    fn plural((): &()) -> Cow<'_, str> {
+        "nodes".into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}

@@ -1,0 +1,272 @@
+//! Pods.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{Affinity, Toleration, TopologySpreadConstraint};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::model::objects::{metadata, null_as_default};
+
+/// Quantities by resource name.
+pub type ResourceList = BTreeMap<String, String>;
+
+/// A pod.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Pod {
+    /// Identity, labels, owners and times.
+    #[serde(deserialize_with = "metadata::slim")]
+    pub metadata: ObjectMeta,
+    /// What was asked for.
+    #[serde(deserialize_with = "null_as_default")]
+    pub spec: PodSpec,
+    /// What became of it.
+    #[serde(deserialize_with = "null_as_default")]
+    pub status: PodStatus,
+}
+
+/// The part of `spec` that scheduling reads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodSpec {
+    /// The node that the pod is bound to; empty means none.
+    pub node_name: Option<String>,
+    /// The profile that decides for the pod; the API server defaults it to `default-scheduler`.
+    pub scheduler_name: Option<String>,
+    /// Resolved from the `PriorityClass` by the API server.
+    pub priority: Option<i32>,
+    /// `PreemptLowerPriority` (default) or `Never`.
+    pub preemption_policy: Option<String>,
+    /// Label values that the node must have.
+    #[serde(deserialize_with = "null_as_default")]
+    pub node_selector: BTreeMap<String, String>,
+    /// Node affinity, pod affinity and pod anti-affinity.
+    pub affinity: Option<Affinity>,
+    /// Taints that are tolerated.
+    #[serde(deserialize_with = "null_as_default")]
+    pub tolerations: Vec<Toleration>,
+    /// How pods of a kind spread over domains.
+    #[serde(deserialize_with = "null_as_default")]
+    pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
+    /// Containers, at least one in a valid pod.
+    #[serde(deserialize_with = "null_as_default")]
+    pub containers: Vec<Container>,
+    /// Init containers and sidecars in their order.
+    #[serde(deserialize_with = "null_as_default")]
+    pub init_containers: Vec<Container>,
+    /// What the runtime itself needs.
+    #[serde(deserialize_with = "null_as_default")]
+    pub overhead: ResourceList,
+    /// Requests of the pod as a whole (KEP-2837).
+    pub resources: Option<ResourceRequirements>,
+    /// Gates that hold the pod back.
+    #[serde(deserialize_with = "null_as_default")]
+    pub scheduling_gates: Vec<SchedulingGate>,
+    /// Volumes; only what binds a pod to a place is kept.
+    #[serde(deserialize_with = "null_as_default")]
+    pub volumes: Vec<Volume>,
+    /// Claims on devices.
+    #[serde(deserialize_with = "null_as_default")]
+    pub resource_claims: Vec<PodResourceClaim>,
+}
+
+/// A container or init container.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Container {
+    /// Name, unique in the pod.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// Image reference.
+    pub image: Option<String>,
+    /// Ports; only those with a host port matter.
+    #[serde(deserialize_with = "null_as_default")]
+    pub ports: Vec<ContainerPort>,
+    /// Requests.
+    #[serde(deserialize_with = "null_as_default")]
+    pub resources: ResourceRequirements,
+    /// `Always` makes an init container a sidecar.
+    pub restart_policy: Option<String>,
+}
+
+impl Container {
+    /// Whether this init container keeps running beside the containers (KEP-753).
+    pub fn is_restartable(&self) -> bool {
+        self.restart_policy.as_deref() == Some("Always")
+    }
+}
+
+/// Requests by resource name. The API server has already defaulted them from the limits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResourceRequirements {
+    /// Quantities by resource name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub requests: ResourceList,
+}
+
+/// A port of a container.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerPort {
+    /// The port on the node; 0 and absent mean none.
+    pub host_port: Option<i32>,
+    /// The address on the node; empty means all.
+    #[serde(rename = "hostIP")]
+    pub host_ip: Option<String>,
+    /// `TCP` if empty.
+    pub protocol: Option<String>,
+}
+
+/// A gate.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SchedulingGate {
+    /// Its name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+}
+
+/// A volume: its name and the sources that tie a pod to a place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Volume {
+    /// Name, unique in the pod.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// A claim.
+    pub persistent_volume_claim: Option<ClaimVolumeSource>,
+    /// A claim made for this pod.
+    pub ephemeral: Option<Present>,
+    /// GCE disk.
+    pub gce_persistent_disk: Option<Present>,
+    /// AWS disk.
+    pub aws_elastic_block_store: Option<Present>,
+    /// Ceph block device.
+    pub rbd: Option<Present>,
+    /// iSCSI disk.
+    pub iscsi: Option<Present>,
+    /// An OCI image as a volume.
+    pub image: Option<ImageVolumeSource>,
+}
+
+/// A reference to a claim.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClaimVolumeSource {
+    /// Name of the claim in the pod's namespace.
+    #[serde(deserialize_with = "null_as_default")]
+    pub claim_name: String,
+}
+
+/// An image mounted as a volume.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ImageVolumeSource {
+    /// Image reference.
+    #[serde(deserialize_with = "null_as_default")]
+    pub reference: String,
+}
+
+/// A source of which only the presence matters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Present {}
+
+/// A claim on devices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodResourceClaim {
+    /// Name, unique in the pod.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+}
+
+/// The part of `status` that scheduling reads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodStatus {
+    /// `Succeeded` and `Failed` pods hold no room.
+    pub phase: Option<String>,
+    /// The node that preemption or a plugin promised.
+    pub nominated_node_name: Option<String>,
+    /// When the kubelet accepted the pod.
+    pub start_time: Option<Time>,
+    /// Conditions; only `PodScheduled` is read.
+    #[serde(deserialize_with = "null_as_default")]
+    pub conditions: Vec<PodCondition>,
+    /// What the kubelet granted the containers.
+    #[serde(deserialize_with = "null_as_default")]
+    pub container_statuses: Vec<ContainerStatus>,
+    /// What the kubelet granted the init containers.
+    #[serde(deserialize_with = "null_as_default")]
+    pub init_container_statuses: Vec<ContainerStatus>,
+    /// What the kubelet granted the pod as a whole.
+    pub resources: Option<ResourceRequirements>,
+    /// What the kubelet set aside for the pod as a whole.
+    #[serde(deserialize_with = "null_as_default")]
+    pub allocated_resources: ResourceList,
+}
+
+/// A condition of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodCondition {
+    /// Such as `PodScheduled`, `DisruptionTarget`, `PodResizePending`.
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    pub type_: String,
+    /// `True`, `False` or `Unknown`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub status: String,
+    /// A word for programs.
+    pub reason: Option<String>,
+    /// A sentence for people.
+    pub message: Option<String>,
+    /// The generation of the pod that was judged.
+    pub observed_generation: Option<i64>,
+}
+
+/// Granted resources of a container.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerStatus {
+    /// Name of the container.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// What the kubelet set aside.
+    #[serde(deserialize_with = "null_as_default")]
+    pub allocated_resources: ResourceList,
+    /// What the runtime enforces.
+    pub resources: Option<ResourceRequirements>,
+}
+
+impl kube::Resource for Pod {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        "Pod".into()
+    }
+
+    fn group((): &()) -> Cow<'_, str> {
+        "".into()
+    }
+
+    fn version((): &()) -> Cow<'_, str> {
+        "v1".into()
+    }
+
+    fn plural((): &()) -> Cow<'_, str> {
+        "pods".into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}

@@ -1,0 +1,204 @@
+//! Scheduling classes of pods: everything in a pod that can influence its placement, compiled.
+//!
+//! Pods of one class get the same verdict from every plugin that does not look at labels, so that
+//! verdicts can be kept per class (the successor of the equivalence cache).
+
+use k8s_openapi::api::core::v1::{NodeAffinity, TopologySpreadConstraint};
+use thiserror::Error;
+
+use crate::model::host_port::HostPort;
+use crate::model::node_selector::{NodeSelectorTerm, PreferredTerm};
+use crate::model::objects::pod::{Pod, PodSpec, Volume};
+use crate::model::quantity::InvalidQuantity;
+use crate::model::requests::pod_requests;
+use crate::model::resources::Resources;
+use crate::model::symbols::{Symbol, SymbolScope};
+use crate::model::taints::Toleration;
+
+/// What the pods of a class have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PodClass {
+    /// `spec.nodeName` as the pod was judged; pending pods have none.
+    pub node_name: Option<Symbol>,
+    /// `spec.nodeSelector`, sorted by key.
+    pub node_selector: Box<[(Symbol, Symbol)]>,
+    /// Required node affinity; an empty list matches nothing, `None` everything.
+    pub required_terms: Option<Box<[NodeSelectorTerm]>>,
+    /// Preferred node affinity, in the order of the object.
+    pub preferred_terms: Box<[PreferredTerm]>,
+    /// Tolerations, in the order of the object.
+    pub tolerations: Box<[Toleration]>,
+    /// Ports on the node, of containers and sidecars.
+    pub host_ports: Box<[HostPort]>,
+    /// What the pod needs (`resource.PodRequests`).
+    pub requests: Resources,
+    /// CPU (thousandths) and memory (bytes) for scoring, containers without a request counted
+    /// with the defaults (`GetNonzeroRequests`).
+    pub non_zero_requests: NonZeroRequests,
+    /// Images of containers, init containers and image volumes, normalised, one entry each.
+    pub images: Box<[Symbol]>,
+    /// What the pod needs that only a later release judges.
+    pub unimplemented: UnimplementedNeeds,
+}
+
+/// CPU and memory with defaults for containers that request none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NonZeroRequests {
+    /// Thousandths of a core.
+    pub milli_cpu: i64,
+    /// Bytes.
+    pub memory: i64,
+}
+
+/// Needs that belong to plugins which do not exist yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct UnimplementedNeeds {
+    /// Required affinity or anti-affinity between pods: `InterPodAffinity`.
+    pub inter_pod_affinity: bool,
+    /// A constraint with `DoNotSchedule`: `PodTopologySpread`.
+    pub topology_spread: bool,
+    /// Claims or volumes that bind a pod to nodes: `VolumeBinding`.
+    pub volumes: bool,
+    /// Claims on devices: `DynamicResources`.
+    pub resource_claims: bool,
+}
+
+/// A pod that cannot be judged.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("pod \"{namespace}/{name}\" cannot be scheduled: {field} is not valid; correct the pod")]
+pub struct InvalidPod {
+    namespace: String,
+    name: String,
+    field: &'static str,
+    source: InvalidQuantity,
+}
+
+// === impl InvalidPod ===
+
+impl InvalidPod {
+    /// The error of `pod`, whose `field` cannot be read.
+    pub fn new(pod: &Pod, field: &'static str, source: InvalidQuantity) -> Self {
+        Self {
+            namespace: pod.metadata.namespace.clone().unwrap_or_default(),
+            name: pod.metadata.name.clone().unwrap_or_default(),
+            field,
+            source,
+        }
+    }
+}
+
+// === impl PodClass ===
+
+impl PodClass {
+    /// Compiles the class of a pod.
+    pub fn compile(pod: &Pod, scope: &mut SymbolScope<'_>) -> Result<Self, InvalidPod> {
+        let spec = &pod.spec;
+        let requests =
+            pod_requests(pod).map_err(|source| InvalidPod::new(pod, "a resource request", source))?;
+        let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+        Ok(Self {
+            node_name: non_empty(spec.node_name.as_deref()).map(|name| scope.intern(name)),
+            node_selector: compile_selector(spec, scope),
+            required_terms: affinity
+                .and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref())
+                .map(|s| NodeSelectorTerm::compile_all(&s.node_selector_terms, scope)),
+            preferred_terms: affinity.map(|a| compile_preferred(a, scope)).unwrap_or_default(),
+            tolerations: spec.tolerations.iter().map(|t| Toleration::compile(t, scope)).collect(),
+            host_ports: compile_ports(spec, scope),
+            requests: Resources::compile(&requests.amounts, scope),
+            non_zero_requests: requests.non_zero,
+            images: compile_images(spec, scope),
+            unimplemented: UnimplementedNeeds::of(spec),
+        })
+    }
+}
+
+fn non_empty(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.is_empty())
+}
+
+fn compile_selector(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[(Symbol, Symbol)]> {
+    let mut pairs: Vec<_> = spec
+        .node_selector
+        .iter()
+        .map(|(key, value)| (scope.intern(key), scope.intern(value)))
+        .collect();
+    pairs.sort_unstable();
+    pairs.into_boxed_slice()
+}
+
+fn compile_preferred(affinity: &NodeAffinity, scope: &mut SymbolScope<'_>) -> Box<[PreferredTerm]> {
+    affinity
+        .preferred_during_scheduling_ignored_during_execution
+        .iter()
+        .flatten()
+        .map(|preferred| PreferredTerm {
+            weight: preferred.weight,
+            term: NodeSelectorTerm::compile(&preferred.preference, scope),
+        })
+        .collect()
+}
+
+/// Ports of containers and sidecars; those of other init containers do not count
+/// (`schedutil.GetHostPorts`).
+fn compile_ports(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[HostPort]> {
+    let sidecars = spec.init_containers.iter().filter(|container| container.is_restartable());
+    let mut ports: Vec<_> = sidecars
+        .chain(&spec.containers)
+        .flat_map(|container| &container.ports)
+        .filter_map(|port| HostPort::compile(port, scope))
+        .collect();
+    ports.sort_unstable();
+    ports.into_boxed_slice()
+}
+
+fn compile_images(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[Symbol]> {
+    let containers = spec.init_containers.iter().chain(&spec.containers);
+    let volumes = spec.volumes.iter().filter_map(|volume| volume.image.as_ref());
+    containers
+        .map(|container| container.image.as_deref().unwrap_or(""))
+        .chain(volumes.map(|image| image.reference.as_str()))
+        .map(|image| scope.intern(&normalized_image_name(image)))
+        .collect()
+}
+
+/// `:latest` is appended to a name without tag or digest (`normalizedImageName`).
+fn normalized_image_name(name: &str) -> String {
+    let last_path_part = name.rfind('/').map_or(0, |slash| slash + 1);
+    if name[last_path_part..].contains(':') { name.to_owned() } else { format!("{name}:latest") }
+}
+
+// === impl UnimplementedNeeds ===
+
+impl UnimplementedNeeds {
+    fn of(spec: &PodSpec) -> Self {
+        let affinity = spec.affinity.as_ref();
+        let required_affinity = affinity
+            .and_then(|a| a.pod_affinity.as_ref())
+            .and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref())
+            .is_some_and(|terms| !terms.is_empty());
+        let required_anti_affinity = affinity
+            .and_then(|a| a.pod_anti_affinity.as_ref())
+            .and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref())
+            .is_some_and(|terms| !terms.is_empty());
+        Self {
+            inter_pod_affinity: required_affinity || required_anti_affinity,
+            topology_spread: spec.topology_spread_constraints.iter().any(is_hard),
+            volumes: spec.volumes.iter().any(binds_to_nodes),
+            resource_claims: !spec.resource_claims.is_empty(),
+        }
+    }
+}
+
+fn is_hard(constraint: &TopologySpreadConstraint) -> bool {
+    constraint.when_unsatisfiable != "ScheduleAnyway"
+}
+
+fn binds_to_nodes(volume: &Volume) -> bool {
+    volume.persistent_volume_claim.is_some()
+        || volume.ephemeral.is_some()
+        || volume.gce_persistent_disk.is_some()
+        || volume.aws_elastic_block_store.is_some()
+        || volume.rbd.is_some()
+        || volume.iscsi.is_some()
+}

@@ -1,0 +1,214 @@
+//! What a pod needs: one function for filter, score and cache alike.
+//!
+//! Mirrors `resource.PodRequests` of `k8s.io/component-helpers` and `PodInfo.CalculateResource` of
+//! the scheduler, with in-place resize and pod-level resources on, as 1.37 has them by default:
+//!
+//! * steady = Σ containers + Σ sidecars; peak of an init container = its request + the sidecars
+//!   declared before it; the need of each resource is the greatest of them;
+//! * of a pod with status, the greatest of the *sums* of spec, allocated and actual;
+//! * requests of the pod as a whole replace cpu, memory and huge pages; overhead comes on top.
+
+use std::collections::BTreeMap;
+
+use crate::model::objects::pod::{Container, ContainerStatus, Pod, ResourceList};
+use crate::model::pod_class::NonZeroRequests;
+use crate::model::quantity::{InvalidQuantity, Quantity};
+use crate::model::resources::{CPU, MEMORY, Resources};
+
+/// CPU that a container without a request counts for in scores, in thousandths
+/// (`schedutil.DefaultMilliCPURequest`).
+const DEFAULT_MILLI_CPU: i64 = 100;
+
+/// Memory that a container without a request counts for in scores, in bytes
+/// (`schedutil.DefaultMemoryRequest`).
+const DEFAULT_MEMORY: i64 = 200 * 1024 * 1024;
+
+type Amounts = BTreeMap<String, Quantity>;
+
+/// What a pod needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodRequests {
+    /// Exact amounts by resource name.
+    pub amounts: BTreeMap<String, Quantity>,
+    /// CPU and memory with defaults for containers that request none.
+    pub non_zero: NonZeroRequests,
+}
+
+/// What `pod` needs. Fails on a text that is not a quantity.
+pub fn pod_requests(pod: &Pod) -> Result<PodRequests, InvalidQuantity> {
+    let amounts = requests_with_defaults(pod, &Amounts::new())?;
+    let defaults = scoring_defaults(pod, &amounts);
+    let non_zero = if defaults.is_empty() {
+        amounts.clone()
+    } else {
+        requests_with_defaults(pod, &defaults)?
+    };
+    let amount = |name: &str| non_zero.get(name).copied().unwrap_or_default();
+    Ok(PodRequests {
+        non_zero: NonZeroRequests { milli_cpu: amount(CPU).millis(), memory: amount(MEMORY).units() },
+        amounts,
+    })
+}
+
+/// The defaults that scores add per container (`getNonMissingContainerRequests`): with pod-level
+/// requests only those of a resource that nobody requests.
+fn scoring_defaults(pod: &Pod, requests: &Amounts) -> Amounts {
+    let defaults = [
+        (CPU.to_owned(), Quantity::from_millis(DEFAULT_MILLI_CPU)),
+        (MEMORY.to_owned(), Quantity::from_units(DEFAULT_MEMORY)),
+    ];
+    let pod_level = pod_level_requests(pod).is_some();
+    defaults
+        .into_iter()
+        .filter(|(name, _)| !pod_level || !requests.contains_key(name))
+        .collect()
+}
+
+fn requests_with_defaults(pod: &Pod, defaults: &Amounts) -> Result<Amounts, InvalidQuantity> {
+    let mut requests = container_requests(pod, defaults)?;
+    if let Some(of_pod) = pod_level_requests(pod) {
+        for (name, amount) in effective_pod_level(pod, of_pod)? {
+            if is_pod_level_resource(&name) {
+                requests.insert(name, amount);
+            }
+        }
+    }
+    add(&mut requests, &Resources::parse_list(&pod.spec.overhead)?);
+    Ok(requests)
+}
+
+/// Pod-level requests, if any supported resource is among them (`IsPodLevelRequestsSet`).
+fn pod_level_requests(pod: &Pod) -> Option<&ResourceList> {
+    let requests = &pod.spec.resources.as_ref()?.requests;
+    requests.keys().any(|name| is_pod_level_resource(name)).then_some(requests)
+}
+
+fn is_pod_level_resource(name: &str) -> bool {
+    name == CPU || name == MEMORY || name.starts_with("hugepages-")
+}
+
+/// The greatest of spec, actual and allocated at the level of the pod.
+fn effective_pod_level(pod: &Pod, spec: &ResourceList) -> Result<Amounts, InvalidQuantity> {
+    let Some(actual) = &pod.status.resources else { return Resources::parse_list(spec) };
+    let mut effective = Resources::parse_list(&actual.requests)?;
+    if !is_resize_infeasible(pod) {
+        raise(&mut effective, &Resources::parse_list(spec)?);
+    }
+    raise(&mut effective, &Resources::parse_list(&pod.status.allocated_resources)?);
+    Ok(effective)
+}
+
+/// The greatest of the sums of spec, allocated and actual (`AggregateContainerRequests`).
+fn container_requests(pod: &Pod, defaults: &Amounts) -> Result<Amounts, InvalidQuantity> {
+    let infeasible = is_resize_infeasible(pod);
+    let granted_to_pod = pod
+        .status
+        .resources
+        .as_ref()
+        .filter(|actual| !actual.requests.is_empty() && !pod.status.allocated_resources.is_empty());
+    let (allocated, actual) = if let Some(actual) = granted_to_pod {
+        (
+            Resources::parse_list(&pod.status.allocated_resources)?,
+            Resources::parse_list(&actual.requests)?,
+        )
+    } else {
+        (
+            sum_of_containers(pod, defaults, |container, status| {
+                allocated_to(status).unwrap_or_else(|| spec_unless(infeasible, container))
+            })?,
+            sum_of_containers(pod, defaults, |container, status| {
+                actual_of(status)
+                    .or_else(|| allocated_to(status))
+                    .unwrap_or_else(|| spec_unless(infeasible, container))
+            })?,
+        )
+    };
+    let mut requests = allocated;
+    raise(&mut requests, &actual);
+    if !infeasible {
+        raise(
+            &mut requests,
+            &sum_of_containers(pod, defaults, |container, _| &container.resources.requests)?,
+        );
+    }
+    Ok(requests)
+}
+
+/// A resize that the node can never grant: the spec does not count (`IsPodResizeInfeasible`).
+fn is_resize_infeasible(pod: &Pod) -> bool {
+    pod.status
+        .conditions
+        .iter()
+        .find(|condition| condition.type_ == "PodResizePending")
+        .is_some_and(|condition| condition.reason.as_deref() == Some("Infeasible"))
+}
+
+static NOTHING: ResourceList = ResourceList::new();
+
+fn spec_unless(infeasible: bool, container: &Container) -> &ResourceList {
+    if infeasible { &NOTHING } else { &container.resources.requests }
+}
+
+fn allocated_to(status: Option<&ContainerStatus>) -> Option<&ResourceList> {
+    status.map(|status| &status.allocated_resources).filter(|list| !list.is_empty())
+}
+
+fn actual_of(status: Option<&ContainerStatus>) -> Option<&ResourceList> {
+    status?.resources.as_ref().map(|actual| &actual.requests).filter(|list| !list.is_empty())
+}
+
+/// Containers, sidecars and init containers together (`aggregateContainerResourcesByFn`).
+fn sum_of_containers<'a>(
+    pod: &'a Pod,
+    defaults: &Amounts,
+    requests_of: impl Fn(&'a Container, Option<&'a ContainerStatus>) -> &'a ResourceList,
+) -> Result<Amounts, InvalidQuantity> {
+    let amounts_of = |container: &'a Container| {
+        let mut amounts =
+            Resources::parse_list(requests_of(container, status_of(pod, &container.name)))?;
+        for (name, amount) in defaults {
+            amounts.entry(name.clone()).or_insert(*amount);
+        }
+        Ok(amounts)
+    };
+    let mut steady = Amounts::new();
+    for container in &pod.spec.containers {
+        add(&mut steady, &amounts_of(container)?);
+    }
+    let mut sidecars = Amounts::new();
+    let mut peak = Amounts::new();
+    for container in &pod.spec.init_containers {
+        let mut amounts = amounts_of(container)?;
+        if container.is_restartable() {
+            add(&mut steady, &amounts);
+            add(&mut sidecars, &amounts);
+            raise(&mut peak, &sidecars);
+        } else {
+            add(&mut amounts, &sidecars);
+            raise(&mut peak, &amounts);
+        }
+    }
+    raise(&mut steady, &peak);
+    Ok(steady)
+}
+
+fn status_of<'a>(pod: &'a Pod, container: &str) -> Option<&'a ContainerStatus> {
+    let statuses = &pod.status.container_statuses;
+    statuses
+        .iter()
+        .chain(&pod.status.init_container_statuses)
+        .find(|status| status.name == container)
+}
+
+fn add(to: &mut Amounts, other: &Amounts) {
+    for (name, amount) in other {
+        let sum = to.entry(name.clone()).or_default();
+        *sum = sum.saturating_add(*amount);
+    }
+}
+
+fn raise(to: &mut Amounts, other: &Amounts) {
+    for (name, amount) in other {
+        to.entry(name.clone()).and_modify(|most| *most = (*most).max(*amount)).or_insert(*amount);
+    }
+}

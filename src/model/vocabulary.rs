@@ -1,0 +1,272 @@
+//! Everything that is interned: symbols, pod classes, label sets, node classes.
+//!
+//! Each class is kept once and counted; the last user gives its symbols back.
+
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+
+use foldhash::quality::FixedState;
+use hashbrown::HashTable;
+
+use crate::model::label_set::LabelSet;
+use crate::model::node_class::{HOSTNAME_LABEL, NodeClass};
+use crate::model::objects::{Node, Pod};
+use crate::model::pod_class::{InvalidPod, PodClass};
+use crate::model::pod_info::{PodInfo, PodKey, PodUid, ReportedCondition};
+use crate::model::symbols::{HeldSymbols, Symbol, Symbols};
+use crate::model::timestamp::Timestamp;
+
+/// A pod class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PodClassId(u32);
+
+/// A label set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LabelSetId(u32);
+
+/// A node class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeClassId(u32);
+
+impl NodeClassId {
+    /// The dense index of the class, for tables by class.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Everything that is interned.
+#[derive(Debug)]
+pub struct Vocabulary {
+    symbols: Symbols,
+    pod_classes: Interned<PodClass>,
+    label_sets: Interned<LabelSet>,
+    node_classes: Interned<NodeClass>,
+    hostname: Symbol,
+    _held: HeldSymbols,
+}
+
+/// Values kept once each, counted.
+#[derive(Debug)]
+struct Interned<T> {
+    hasher: FixedState,
+    by_value: HashTable<u32>,
+    entries: Vec<Option<InternedEntry<T>>>,
+    free: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct InternedEntry<T> {
+    value: Arc<T>,
+    held: HeldSymbols,
+    references: u32,
+}
+
+// === impl Vocabulary ===
+
+impl Vocabulary {
+    /// An empty vocabulary whose hashers are keyed with `seed`.
+    pub fn new(seed: u64) -> Self {
+        let mut symbols = Symbols::new(seed);
+        let mut scope = symbols.scope();
+        let hostname = scope.intern(HOSTNAME_LABEL);
+        let held = scope.finish();
+        Self {
+            symbols,
+            pod_classes: Interned::new(seed),
+            label_sets: Interned::new(seed),
+            node_classes: Interned::new(seed),
+            hostname,
+            _held: held,
+        }
+    }
+
+    /// The interned texts.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// The interned texts, to compile something else against them.
+    pub fn symbols_mut(&mut self) -> &mut Symbols {
+        &mut self.symbols
+    }
+
+    /// The symbol of `kubernetes.io/hostname`.
+    pub fn hostname_label(&self) -> Symbol {
+        self.hostname
+    }
+
+    /// The class `id`.
+    pub fn pod_class(&self, id: PodClassId) -> &Arc<PodClass> {
+        self.pod_classes.get(id.0)
+    }
+
+    /// The label set `id`.
+    pub fn label_set(&self, id: LabelSetId) -> &Arc<LabelSet> {
+        self.label_sets.get(id.0)
+    }
+
+    /// The node class `id`.
+    pub fn node_class(&self, id: NodeClassId) -> &Arc<NodeClass> {
+        self.node_classes.get(id.0)
+    }
+
+    /// An upper bound of the indices of live node classes, for tables by class.
+    pub fn node_class_count(&self) -> usize {
+        self.node_classes.entries.len()
+    }
+
+    /// How many pod classes, label sets and node classes are live.
+    pub fn class_counts(&self) -> [usize; 3] {
+        [self.pod_classes.len(), self.label_sets.len(), self.node_classes.len()]
+    }
+
+    /// Compiles a pod, taking references that [`Self::release_pod`] gives back.
+    pub fn compile_pod(&mut self, pod: &Pod) -> Result<PodInfo, InvalidPod> {
+        let mut scope = self.symbols.scope();
+        let class = match PodClass::compile(pod, &mut scope) {
+            Ok(class) => class,
+            Err(error) => {
+                scope.abandon();
+                return Err(error);
+            }
+        };
+        let held = scope.finish();
+        let class = PodClassId(self.pod_classes.acquire(class, held, &mut self.symbols));
+        let mut scope = self.symbols.scope();
+        let labels = LabelSet::compile(pod.metadata.labels.as_ref(), &mut scope);
+        let held = scope.finish();
+        let labels = LabelSetId(self.label_sets.acquire(labels, held, &mut self.symbols));
+        Ok(pod_info(pod, class, labels))
+    }
+
+    /// Takes another reference to what `pod` uses.
+    pub fn share_pod(&mut self, pod: &PodInfo) -> PodInfo {
+        self.pod_classes.share(pod.class.0);
+        self.label_sets.share(pod.labels.0);
+        pod.clone()
+    }
+
+    /// Gives back what [`Self::compile_pod`] or [`Self::share_pod`] took.
+    pub fn release_pod(&mut self, pod: &PodInfo) {
+        self.pod_classes.release(pod.class.0, &mut self.symbols);
+        self.label_sets.release(pod.labels.0, &mut self.symbols);
+    }
+
+    /// Compiles the class of a node, taking a reference.
+    pub fn compile_node_class(&mut self, node: &Node) -> NodeClassId {
+        let mut scope = self.symbols.scope();
+        let class = NodeClass::compile(node, &mut scope);
+        let held = scope.finish();
+        NodeClassId(self.node_classes.acquire(class, held, &mut self.symbols))
+    }
+
+    /// Gives back a reference to a node class.
+    pub fn release_node_class(&mut self, class: NodeClassId) {
+        self.node_classes.release(class.0, &mut self.symbols);
+    }
+}
+
+fn pod_info(pod: &Pod, class: PodClassId, labels: LabelSetId) -> PodInfo {
+    let text = |text: &Option<String>| text.as_deref().filter(|t| !t.is_empty()).map(Arc::from);
+    let time = |time: &Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Time>| {
+        time.as_ref().map(|time| Timestamp::from(time.0))
+    };
+    PodInfo {
+        uid: PodUid::of(pod),
+        key: PodKey::of(pod),
+        scheduler_name: pod.profile_name().into(),
+        class,
+        labels,
+        node_name: pod.bound_node().map(Arc::from),
+        priority: pod.spec.priority.unwrap_or(0),
+        never_preempts: pod.spec.preemption_policy.as_deref() == Some("Never"),
+        generation: pod.metadata.generation.unwrap_or(0),
+        created: time(&pod.metadata.creation_timestamp).unwrap_or_default(),
+        started: time(&pod.status.start_time),
+        is_terminating: pod.metadata.deletion_timestamp.is_some(),
+        scheduling_gates: pod.spec.scheduling_gates.iter().map(|g| g.name.as_str().into()).collect(),
+        nominated_node: text(&pod.status.nominated_node_name),
+        reported: reported_condition(pod),
+    }
+}
+
+fn reported_condition(pod: &Pod) -> Option<ReportedCondition> {
+    let condition = pod.status.conditions.iter().find(|c| c.type_ == "PodScheduled")?;
+    (condition.status == "False").then(|| ReportedCondition {
+        reason: condition.reason.as_deref().unwrap_or_default().into(),
+        message: condition.message.as_deref().unwrap_or_default().into(),
+        observed_generation: condition.observed_generation.unwrap_or(0),
+    })
+}
+
+// === impl Interned ===
+
+impl<T: Eq + Hash> Interned<T> {
+    fn new(seed: u64) -> Self {
+        Self {
+            hasher: FixedState::with_seed(seed),
+            by_value: HashTable::new(),
+            entries: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    fn get(&self, id: u32) -> &Arc<T> {
+        &self.entry(id).value
+    }
+
+    fn entry(&self, id: u32) -> &InternedEntry<T> {
+        self.entries[id as usize].as_ref().expect("an id in use must have an entry")
+    }
+
+    fn entry_mut(&mut self, id: u32) -> &mut InternedEntry<T> {
+        self.entries[id as usize].as_mut().expect("an id in use must have an entry")
+    }
+
+    fn share(&mut self, id: u32) {
+        self.entry_mut(id).references += 1;
+    }
+
+    fn acquire(&mut self, value: T, held: HeldSymbols, symbols: &mut Symbols) -> u32 {
+        let hash = self.hasher.hash_one(&value);
+        let found = self.by_value.find(hash, |&id| *self.entry(id).value == value).copied();
+        if let Some(id) = found {
+            symbols.release(held);
+            self.share(id);
+            return id;
+        }
+        let entry = Some(InternedEntry { value: Arc::new(value), held, references: 1 });
+        let id = if let Some(id) = self.free.pop() {
+            self.entries[id as usize] = entry;
+            id
+        } else {
+            self.entries.push(entry);
+            u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 classes must be live")
+        };
+        let Self { hasher, by_value, entries, .. } = self;
+        by_value.insert_unique(hash, id, |&id| {
+            hasher.hash_one(&entries[id as usize].as_ref().expect("an id in use must have an entry").value)
+        });
+        id
+    }
+
+    fn release(&mut self, id: u32, symbols: &mut Symbols) {
+        let entry = self.entry_mut(id);
+        entry.references -= 1;
+        if entry.references > 0 {
+            return;
+        }
+        let Some(entry) = self.entries[id as usize].take() else { return };
+        let hash = self.hasher.hash_one(&entry.value);
+        if let Ok(found) = self.by_value.find_entry(hash, |&candidate| candidate == id) {
+            found.remove();
+        }
+        self.free.push(id);
+        symbols.release(entry.held);
+    }
+}
