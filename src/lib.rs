@@ -2,4 +2,5 @@
 //!
 //! `ARCHITECTURE.md` has the map and the invariants.
 
+pub mod engine;
 pub mod model;

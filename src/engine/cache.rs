@@ -1,0 +1,155 @@
+//! The scheduler cache: nodes as columns, pods on them, assumed pods.
+//!
+//! ```text
+//!             assume                    confirm (watch)
+//!  (unknown) ───────▶ Assumed ───────────────────────▶ Added ──▶ (gone)
+//!      ▲                 │                                ▲         remove
+//!      └──── forget ─────┘     (unknown) ── add (watch) ──┘
+//! ```
+//!
+//! An assumed pod never expires by time: the watch confirms or removes it, or the engine forgets
+//! it when its binding failed. Mirrors `pkg/scheduler/backend/cache`.
+
+pub mod nodes;
+pub mod snapshot;
+pub mod tie_break;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::engine::cache::nodes::{NodeChange, Nodes, Slot};
+use crate::engine::cache::snapshot::Snapshot;
+use crate::engine::framework::reservations::Reservations;
+use crate::model::map::{TextMap, new_text_map};
+use crate::model::objects::Node;
+use crate::model::pod_info::{PodInfo, PodUid};
+use crate::model::quantity::InvalidQuantity;
+use crate::model::vocabulary::Vocabulary;
+
+/// Nodes and the pods on them.
+#[derive(Debug)]
+pub struct Cache {
+    pub(crate) vocabulary: Vocabulary,
+    pub(crate) nodes: Nodes,
+    pub(crate) reservations: Reservations,
+    pods: TextMap<PodUid, CachedPod>,
+    assumed: BTreeSet<PodUid>,
+}
+
+/// A pod on a node.
+#[derive(Debug)]
+struct CachedPod {
+    info: PodInfo,
+    slot: Slot,
+}
+
+/// How many of each there are (`scheduler_cache_size`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheSize {
+    /// Nodes.
+    pub nodes: usize,
+    /// Pods on nodes, assumed ones included.
+    pub pods: usize,
+    /// Assumed pods.
+    pub assumed_pods: usize,
+}
+
+// === impl Cache ===
+
+impl Cache {
+    /// An empty cache. `seed` keys the hashers and the ring of nodes.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            vocabulary: Vocabulary::new(seed),
+            nodes: Nodes::new(seed),
+            reservations: Reservations::default(),
+            pods: new_text_map(seed),
+            assumed: BTreeSet::new(),
+        }
+    }
+
+    /// The view of one cycle.
+    pub fn snapshot(&self) -> Snapshot<'_> {
+        Snapshot::new(self)
+    }
+
+    /// How many of each there are.
+    pub fn size(&self) -> CacheSize {
+        CacheSize {
+            nodes: self.nodes.len(),
+            pods: self.pods.len(),
+            assumed_pods: self.assumed.len(),
+        }
+    }
+
+    /// A node is new or changed; tells what changed.
+    ///
+    /// A node whose quantities cannot be read is taken out until it is corrected; the pods on it
+    /// stay.
+    pub fn apply_node(&mut self, node: &Node) -> Result<NodeChange, InvalidQuantity> {
+        let result = self.nodes.apply(node, &mut self.vocabulary);
+        if result.is_err() {
+            self.remove_node(node.metadata.name.as_deref().unwrap_or_default());
+        }
+        result
+    }
+
+    /// A node is gone. Its slot stays as long as pods are on it. Tells whether it was known.
+    pub fn remove_node(&mut self, name: &str) -> bool {
+        self.nodes.remove(name, &mut self.vocabulary)
+    }
+
+    /// The pod called `uid`, if it has a node.
+    pub fn pod(&self, uid: &PodUid) -> Option<&PodInfo> {
+        self.pods.get(uid).map(|pod| &pod.info)
+    }
+
+    /// All pods that have a node.
+    pub fn pods(&self) -> impl Iterator<Item = &PodInfo> {
+        self.pods.values().map(|pod| &pod.info)
+    }
+
+    /// Whether the pod is assumed and not yet confirmed.
+    pub fn is_assumed(&self, uid: &PodUid) -> bool {
+        self.assumed.contains(uid)
+    }
+
+    /// Assumes that `pod` is on the node it names. Takes over the references of `pod`.
+    pub fn assume_pod(&mut self, pod: PodInfo) {
+        self.assumed.insert(pod.uid.clone());
+        self.insert(pod);
+    }
+
+    /// The watch says that `pod` is on the node it names: adds it, updates it, or confirms what
+    /// was assumed. Takes over the references of `pod` and gives the earlier pod back to the
+    /// caller, who releases it.
+    #[must_use = "the earlier pod holds references"]
+    pub fn add_pod(&mut self, pod: PodInfo) -> Option<PodInfo> {
+        self.assumed.remove(&pod.uid);
+        let earlier = self.take(&pod.uid);
+        self.insert(pod);
+        earlier
+    }
+
+    /// The binding of an assumed pod failed, or the pod is gone. Gives the pod back to the caller,
+    /// who releases it.
+    #[must_use = "the pod holds references"]
+    pub fn remove_pod(&mut self, uid: &PodUid) -> Option<PodInfo> {
+        self.assumed.remove(uid);
+        self.take(uid)
+    }
+
+    fn insert(&mut self, info: PodInfo) {
+        let node = info.node_name.clone().unwrap_or_else(|| Arc::from(""));
+        let class = Arc::clone(self.vocabulary.pod_class(info.class));
+        let slot = self.nodes.add_pod(&node, &info.uid, &class);
+        self.pods.insert(info.uid.clone(), CachedPod { info, slot });
+    }
+
+    fn take(&mut self, uid: &PodUid) -> Option<PodInfo> {
+        let pod = self.pods.swap_remove(uid)?;
+        let class = Arc::clone(self.vocabulary.pod_class(pod.info.class));
+        self.nodes.remove_pod(pod.slot, uid, &class);
+        Some(pod.info)
+    }
+}

@@ -1,0 +1,169 @@
+//! What the engine wants done: intents that the dispatcher carries out.
+//!
+//! Every effect but an event has exactly one completion, which comes back as
+//! [`ClusterEvent::EffectCompleted`](crate::engine::event::ClusterEvent::EffectCompleted).
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::engine::framework::extender::{Answer, Question};
+use crate::model::pod_info::{PodKey, PodUid};
+
+/// Tells effects apart, also late completions of superseded ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EffectId(pub u64);
+
+/// An intent about a pod.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    /// Which completion it gets.
+    pub id: EffectId,
+    /// The pod it is about.
+    pub pod: PodKey,
+    /// Its UID: a precondition of every write.
+    pub uid: PodUid,
+    /// What to do.
+    pub action: EffectAction,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EffectAction {
+    /// Bind the pod to the node (POST `pods/binding`).
+    Bind {
+        /// The node.
+        node: Arc<str>,
+    },
+    /// Write condition and nomination in one PATCH of `pods/status` (`Effect::SetCondition` and
+    /// `Effect::Nominate` of one attempt).
+    PatchStatus(StatusPatch),
+    /// Delete a pod to make room, after saying so in its conditions.
+    Evict {
+        /// The pod that wants the room.
+        preemptor: PodKey,
+        /// Its UID.
+        preemptor_uid: PodUid,
+        /// The sentence for the victim's condition.
+        message: String,
+    },
+    /// Something a plugin wants done before the binding (volumes, devices); the plugin and the
+    /// dispatcher agree on the type.
+    PreBind(Arc<dyn PreBindWork>),
+    /// Ask somebody outside.
+    Ask(Question),
+    /// Tell people (events.k8s.io/v1). No completion.
+    RecordEvent(EventRecord),
+}
+
+/// Work before the binding that only its plugin and the dispatcher understand.
+pub trait PreBindWork: fmt::Debug + Send + Sync {
+    /// A word for metrics and logs.
+    fn name(&self) -> &'static str;
+    /// The concrete work.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl PartialEq for dyn PreBindWork {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::addr_eq(self, other)
+    }
+}
+
+/// A change of a pod's status. What is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatusPatch {
+    /// The condition `PodScheduled` = `False`.
+    pub condition: Option<ConditionPatch>,
+    /// `status.nominatedNodeName`; the empty text clears it.
+    pub nominated_node: Option<Arc<str>>,
+}
+
+/// A condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConditionPatch {
+    /// `Unschedulable` or `SchedulerError`.
+    pub reason: &'static str,
+    /// The whole sentence.
+    pub message: String,
+    /// The generation of the pod that was judged.
+    pub observed_generation: i64,
+}
+
+/// An event for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventRecord {
+    /// `Normal` or `Warning`.
+    pub kind: EventKind,
+    /// `Scheduled`, `FailedScheduling`, `Preempted`.
+    pub reason: &'static str,
+    /// `Binding`, `Scheduling`, `Preempting`.
+    pub action: &'static str,
+    /// The sentence, at most 1024 bytes.
+    pub note: String,
+    /// The profile that speaks: `reportingController`.
+    pub reporting_controller: Arc<str>,
+}
+
+/// The type of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// As it should be.
+    Normal,
+    /// Somebody may want to look.
+    Warning,
+}
+
+/// How an effect ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EffectOutcome {
+    /// It was carried out, or had been already.
+    Done {
+        /// The resourceVersion after the write, if the server told.
+        resource_version: Option<u64>,
+    },
+    /// The answer to a question.
+    Answered(Answer),
+    /// A later effect on the same object replaced it before it was sent.
+    Superseded,
+    /// It was not carried out.
+    Failed(EffectFailure),
+}
+
+/// Why an effect was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffectFailure {
+    /// What kind of failure.
+    pub kind: FailureKind,
+    /// One sentence.
+    pub message: String,
+}
+
+/// What kind of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureKind {
+    /// The pod is bound to another node.
+    AlreadyBound,
+    /// The pod is gone, being deleted, or another one has its name.
+    Gone,
+    /// The server refused it for another reason and will go on to do so.
+    Refused,
+    /// The server could not do it now: overload, outage, time-out that was settled as not done.
+    Unavailable,
+    /// This replica does not lead any more; nothing was sent.
+    NotLeading,
+}
+
+impl EffectAction {
+    /// A word for metrics and logs, as upstream's async API calls are named.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bind { .. } => "pod_binding",
+            Self::PatchStatus(_) => "pod_status_patch",
+            Self::Evict { .. } => "pod_eviction",
+            Self::PreBind(work) => work.name(),
+            Self::Ask(_) => "extender",
+            Self::RecordEvent(_) => "event",
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What the engine is told: one closed enum, so that every trigger is visible in one place.
+
+use std::sync::Arc;
+
+use crate::engine::effect::{EffectId, EffectOutcome};
+use crate::engine::framework::profile::Profile;
+use crate::model::objects::{Namespace, Node, Pod};
+
+/// A watch event, the completion of an effect, or a change of configuration.
+#[derive(Debug)]
+pub enum ClusterEvent {
+    /// A node is new or changed.
+    NodeApplied(Arc<Node>),
+    /// A node is gone.
+    NodeDeleted(Arc<Node>),
+    /// All nodes there are: what is not among them is gone.
+    NodesResynced(Vec<Arc<Node>>),
+    /// A pod is new or changed.
+    PodApplied(Arc<Pod>),
+    /// A pod is gone.
+    PodDeleted(Arc<Pod>),
+    /// All pods there are: what is not among them is gone.
+    PodsResynced(Vec<Arc<Pod>>),
+    /// A namespace is new or changed.
+    NamespaceApplied(Arc<Namespace>),
+    /// A namespace is gone.
+    NamespaceDeleted(Arc<Namespace>),
+    /// All namespaces there are.
+    NamespacesResynced(Vec<Arc<Namespace>>),
+    /// The profiles to run from the next cycle on. Pods of a profile that is gone leave the queue;
+    /// those of a new one come with the next `PodsResynced`.
+    ProfilesChanged(Vec<Profile>),
+    /// An effect ended.
+    EffectCompleted {
+        /// Which one.
+        id: EffectId,
+        /// How.
+        outcome: EffectOutcome,
+    },
+}
