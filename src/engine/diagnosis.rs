@@ -32,7 +32,10 @@ impl Diagnosis {
     /// Notes that `count` nodes were refused, and by whom.
     pub fn add(&mut self, rejection: &Rejection, count: usize) {
         for reason in &rejection.reasons {
-            *self.rejections.entry((rejection.plugin, reason.clone())).or_default() += count;
+            *self
+                .rejections
+                .entry((rejection.plugin, reason.clone()))
+                .or_default() += count;
         }
         if !rejection.is_unresolvable() {
             self.resolvable_count += count;
@@ -64,8 +67,10 @@ impl fmt::Display for Diagnosis {
             for ((_, reason), count) in &self.rejections {
                 *counts.entry(reason).or_default() += count;
             }
-            let mut parts: Vec<_> =
-                counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+            let mut parts: Vec<_> = counts
+                .iter()
+                .map(|(reason, count)| format!("{count} {reason}"))
+                .collect();
             parts.sort_unstable();
             if !parts.is_empty() {
                 write!(f, " {}.", parts.join(", "))?;
@@ -86,12 +91,21 @@ mod tests {
 
     #[test]
     fn reasons_are_counted_over_plugins_and_sorted_as_texts() {
-        let mut diagnosis = Diagnosis { node_count: 14, ..Diagnosis::default() };
-        diagnosis.add(&Rejection::unschedulable("NodeResourcesFit", "Insufficient cpu"), 10);
+        let mut diagnosis = Diagnosis {
+            node_count: 14,
+            ..Diagnosis::default()
+        };
+        diagnosis.add(
+            &Rejection::unschedulable("NodeResourcesFit", "Insufficient cpu"),
+            10,
+        );
         let mut both = Rejection::unschedulable("NodeResourcesFit", "Insufficient memory");
         both.reasons.push("Insufficient cpu".into());
         diagnosis.add(&both, 2);
-        diagnosis.add(&Rejection::unresolvable("NodeName", "node(s) didn't match"), 2);
+        diagnosis.add(
+            &Rejection::unresolvable("NodeName", "node(s) didn't match"),
+            2,
+        );
         diagnosis.post_filter_message = "preemption: not today.".into();
         assert_eq!(
             diagnosis.to_string(),
@@ -103,7 +117,10 @@ mod tests {
 
     #[test]
     fn the_message_of_a_pre_filter_replaces_the_counts() {
-        let mut diagnosis = Diagnosis { node_count: 3, ..Diagnosis::default() };
+        let mut diagnosis = Diagnosis {
+            node_count: 3,
+            ..Diagnosis::default()
+        };
         let rejection = Rejection::unresolvable("NodeAffinity", "pod affinity terms conflict");
         diagnosis.add(&rejection, 3);
         diagnosis.pre_filter_message = rejection.message();

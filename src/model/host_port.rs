@@ -27,8 +27,15 @@ impl HostPort {
         scope: &mut SymbolScope<'_>,
     ) -> Option<Self> {
         let number = port.host_port.filter(|&number| number > 0)?;
-        let protocol = port.protocol.as_deref().filter(|text| !text.is_empty()).unwrap_or("TCP");
-        let ip = port.host_ip.as_deref().filter(|ip| !ip.is_empty() && *ip != "0.0.0.0");
+        let protocol = port
+            .protocol
+            .as_deref()
+            .filter(|text| !text.is_empty())
+            .unwrap_or("TCP");
+        let ip = port
+            .host_ip
+            .as_deref()
+            .filter(|ip| !ip.is_empty() && *ip != "0.0.0.0");
         Some(Self {
             protocol: scope.intern(protocol),
             port: number,

@@ -34,7 +34,10 @@ impl NodeImage {
         let mut compiled: Vec<Self> = images
             .iter()
             .flat_map(|image| image.names.iter().map(move |name| (name, image.size_bytes)))
-            .map(|(name, size)| Self { name: scope.intern(name), size })
+            .map(|(name, size)| Self {
+                name: scope.intern(name),
+                size,
+            })
             .collect();
         compiled.sort_by_key(|image| image.name);
         compiled.dedup_by_key(|image| image.name);
@@ -50,7 +53,10 @@ impl Images {
         for image in images {
             self.0
                 .entry(image.name)
-                .or_insert(ImageState { size: image.size, nodes: 0 })
+                .or_insert(ImageState {
+                    size: image.size,
+                    nodes: 0,
+                })
                 .nodes += 1;
         }
     }

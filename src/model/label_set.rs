@@ -11,10 +11,7 @@ pub struct LabelSet(Box<[(Symbol, Symbol)]>);
 
 impl LabelSet {
     /// Compiles the labels of an object.
-    pub fn compile(
-        labels: Option<&BTreeMap<String, String>>,
-        scope: &mut SymbolScope<'_>,
-    ) -> Self {
+    pub fn compile(labels: Option<&BTreeMap<String, String>>, scope: &mut SymbolScope<'_>) -> Self {
         let mut pairs: Vec<_> = labels
             .into_iter()
             .flatten()

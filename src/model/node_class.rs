@@ -30,7 +30,12 @@ impl NodeClass {
         labels.remove(HOSTNAME_LABEL);
         Self {
             labels: LabelSet::compile(Some(&labels), scope),
-            taints: node.spec.taints.iter().map(|taint| Taint::compile(taint, scope)).collect(),
+            taints: node
+                .spec
+                .taints
+                .iter()
+                .map(|taint| Taint::compile(taint, scope))
+                .collect(),
             unschedulable: node.spec.unschedulable,
         }
     }

@@ -95,7 +95,12 @@ impl NodeSelectorTerm {
             pinned_names: fields
                 .iter()
                 .filter(|field| field.key == NAME_FIELD && field.operator == "In")
-                .map(|field| field_values(field).iter().map(|name| scope.intern(name)).collect())
+                .map(|field| {
+                    field_values(field)
+                        .iter()
+                        .map(|name| scope.intern(name))
+                        .collect()
+                })
                 .collect(),
             is_empty: expressions.is_empty() && fields.is_empty(),
         }
@@ -103,17 +108,26 @@ impl NodeSelectorTerm {
 
     /// Compiles a list of terms.
     pub fn compile_all(terms: &[v1::NodeSelectorTerm], scope: &mut SymbolScope<'_>) -> Box<[Self]> {
-        terms.iter().map(|term| Self::compile(term, scope)).collect()
+        terms
+            .iter()
+            .map(|term| Self::compile(term, scope))
+            .collect()
     }
 
     /// Why the term cannot be parsed, if so.
     pub fn parse_error(&self) -> Option<&str> {
-        self.labels.as_ref().err().or(self.names.as_ref().err()).map(|text| &**text)
+        self.labels
+            .as_ref()
+            .err()
+            .or(self.names.as_ref().err())
+            .map(|text| &**text)
     }
 
     /// Whether `node` meets the term.
     pub fn matches(&self, node: &impl NodeLabels) -> bool {
-        let (Ok(labels), Ok(names)) = (&self.labels, &self.names) else { return false };
+        let (Ok(labels), Ok(names)) = (&self.labels, &self.names) else {
+            return false;
+        };
         !self.is_empty
             && labels.iter().all(|requirement| requirement.matches(node))
             && names.iter().all(|requirement| requirement.matches(node))
@@ -126,7 +140,9 @@ impl NodeSelectorTerm {
 
     /// Whether the outcome depends on the label `key`.
     pub fn reads_label(&self, key: Symbol) -> bool {
-        self.labels.as_ref().is_ok_and(|labels| labels.iter().any(|label| label.key == key))
+        self.labels
+            .as_ref()
+            .is_ok_and(|labels| labels.iter().any(|label| label.key == key))
     }
 }
 
@@ -157,8 +173,11 @@ impl LabelRequirement {
             symbols.into_boxed_slice()
         };
         let fail = |what: &str| {
-            Err(format!("operator {:?} of label {:?} {what}", requirement.operator, requirement.key)
-                .into_boxed_str())
+            Err(format!(
+                "operator {:?} of label {:?} {what}",
+                requirement.operator, requirement.key
+            )
+            .into_boxed_str())
         };
         let condition = match requirement.operator.as_str() {
             "In" | "NotIn" if values.is_empty() => return fail("needs at least one value"),
@@ -177,7 +196,10 @@ impl LabelRequirement {
             },
             _ => return fail("is not one of In, NotIn, Exists, DoesNotExist, Gt, Lt"),
         };
-        Ok(Self { key: scope.intern(&requirement.key), condition })
+        Ok(Self {
+            key: scope.intern(&requirement.key),
+            condition,
+        })
     }
 
     fn matches(&self, node: &impl NodeLabels) -> bool {
@@ -185,7 +207,9 @@ impl LabelRequirement {
         let number = || value.and_then(|value| parse_integer(node.symbols().text(value)));
         match &self.condition {
             LabelCondition::In(values) => value.is_some_and(|v| values.binary_search(&v).is_ok()),
-            LabelCondition::NotIn(values) => value.is_none_or(|v| values.binary_search(&v).is_err()),
+            LabelCondition::NotIn(values) => {
+                value.is_none_or(|v| values.binary_search(&v).is_err())
+            }
             LabelCondition::Exists => value.is_some(),
             LabelCondition::DoesNotExist => value.is_none(),
             LabelCondition::GreaterThan(bound) => number().is_some_and(|number| number > *bound),
@@ -206,9 +230,7 @@ impl NameRequirement {
         requirement: &v1::NodeSelectorRequirement,
         scope: &mut SymbolScope<'_>,
     ) -> Result<Self, Box<str>> {
-        let fail = |what: &str| {
-            Err(format!("field {:?} {what}", requirement.key).into_boxed_str())
-        };
+        let fail = |what: &str| Err(format!("field {:?} {what}", requirement.key).into_boxed_str());
         if requirement.key != NAME_FIELD {
             return fail("cannot be selected by, only metadata.name can");
         }

@@ -93,17 +93,29 @@ impl PodClass {
     /// Compiles the class of a pod.
     pub fn compile(pod: &Pod, scope: &mut SymbolScope<'_>) -> Result<Self, InvalidPod> {
         let spec = &pod.spec;
-        let requests =
-            pod_requests(pod).map_err(|source| InvalidPod::new(pod, "a resource request", source))?;
-        let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+        let requests = pod_requests(pod)
+            .map_err(|source| InvalidPod::new(pod, "a resource request", source))?;
+        let affinity = spec
+            .affinity
+            .as_ref()
+            .and_then(|affinity| affinity.node_affinity.as_ref());
         Ok(Self {
             node_name: non_empty(spec.node_name.as_deref()).map(|name| scope.intern(name)),
             node_selector: compile_selector(spec, scope),
             required_terms: affinity
-                .and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref())
+                .and_then(|a| {
+                    a.required_during_scheduling_ignored_during_execution
+                        .as_ref()
+                })
                 .map(|s| NodeSelectorTerm::compile_all(&s.node_selector_terms, scope)),
-            preferred_terms: affinity.map(|a| compile_preferred(a, scope)).unwrap_or_default(),
-            tolerations: spec.tolerations.iter().map(|t| Toleration::compile(t, scope)).collect(),
+            preferred_terms: affinity
+                .map(|a| compile_preferred(a, scope))
+                .unwrap_or_default(),
+            tolerations: spec
+                .tolerations
+                .iter()
+                .map(|t| Toleration::compile(t, scope))
+                .collect(),
             host_ports: compile_ports(spec, scope),
             requests: Resources::compile(&requests.amounts, scope),
             non_zero_requests: requests.non_zero,
@@ -142,7 +154,10 @@ fn compile_preferred(affinity: &NodeAffinity, scope: &mut SymbolScope<'_>) -> Bo
 /// Ports of containers and sidecars; those of other init containers do not count
 /// (`schedutil.GetHostPorts`).
 fn compile_ports(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[HostPort]> {
-    let sidecars = spec.init_containers.iter().filter(|container| container.is_restartable());
+    let sidecars = spec
+        .init_containers
+        .iter()
+        .filter(|container| container.is_restartable());
     let mut ports: Vec<_> = sidecars
         .chain(&spec.containers)
         .flat_map(|container| &container.ports)
@@ -154,7 +169,10 @@ fn compile_ports(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[HostPort]>
 
 fn compile_images(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[Symbol]> {
     let containers = spec.init_containers.iter().chain(&spec.containers);
-    let volumes = spec.volumes.iter().filter_map(|volume| volume.image.as_ref());
+    let volumes = spec
+        .volumes
+        .iter()
+        .filter_map(|volume| volume.image.as_ref());
     containers
         .map(|container| container.image.as_deref().unwrap_or(""))
         .chain(volumes.map(|image| image.reference.as_str()))
@@ -165,7 +183,11 @@ fn compile_images(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[Symbol]> 
 /// `:latest` is appended to a name without tag or digest (`normalizedImageName`).
 fn normalized_image_name(name: &str) -> String {
     let last_path_part = name.rfind('/').map_or(0, |slash| slash + 1);
-    if name[last_path_part..].contains(':') { name.to_owned() } else { format!("{name}:latest") }
+    if name[last_path_part..].contains(':') {
+        name.to_owned()
+    } else {
+        format!("{name}:latest")
+    }
 }
 
 // === impl UnimplementedNeeds ===
@@ -175,11 +197,17 @@ impl UnimplementedNeeds {
         let affinity = spec.affinity.as_ref();
         let required_affinity = affinity
             .and_then(|a| a.pod_affinity.as_ref())
-            .and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref())
+            .and_then(|a| {
+                a.required_during_scheduling_ignored_during_execution
+                    .as_ref()
+            })
             .is_some_and(|terms| !terms.is_empty());
         let required_anti_affinity = affinity
             .and_then(|a| a.pod_anti_affinity.as_ref())
-            .and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref())
+            .and_then(|a| {
+                a.required_during_scheduling_ignored_during_execution
+                    .as_ref()
+            })
             .is_some_and(|terms| !terms.is_empty());
         Self {
             inter_pod_affinity: required_affinity || required_anti_affinity,

@@ -115,7 +115,10 @@ impl Serialize for PodKey {
 impl Pod {
     /// The node the pod is bound to.
     pub fn bound_node(&self) -> Option<&str> {
-        self.spec.node_name.as_deref().filter(|name| !name.is_empty())
+        self.spec
+            .node_name
+            .as_deref()
+            .filter(|name| !name.is_empty())
     }
 
     /// Whether the pod has ended: it holds no room and is not scheduled.

@@ -11,7 +11,9 @@ pub struct Quantity(i128);
 
 /// A text that is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("quantity {text:?} is not a number with an optional suffix such as m, k, Ki, M, Mi, G or Gi")]
+#[error(
+    "quantity {text:?} is not a number with an optional suffix such as m, k, Ki, M, Mi, G or Gi"
+)]
 pub struct InvalidQuantity {
     /// The text as it was written, cut to 64 characters.
     pub text: String,
@@ -41,7 +43,9 @@ impl Quantity {
 
     /// Parses `text` as the API server does.
     pub fn parse(text: &str) -> Result<Self, InvalidQuantity> {
-        parse(text).ok_or_else(|| InvalidQuantity { text: text.chars().take(64).collect() })
+        parse(text).ok_or_else(|| InvalidQuantity {
+            text: text.chars().take(64).collect(),
+        })
     }
 
     /// Whole units, rounded up (`Quantity.Value`).
@@ -73,7 +77,11 @@ fn saturate(value: i128) -> i64 {
 /// Division that rounds away from zero, as upstream's scaling does.
 fn div_ceil(value: i128, by: i128) -> i128 {
     let quotient = value / by;
-    if value % by == 0 { quotient } else { quotient + value.signum() }
+    if value % by == 0 {
+        quotient
+    } else {
+        quotient + value.signum()
+    }
 }
 
 fn parse(text: &str) -> Option<Quantity> {
@@ -82,7 +90,9 @@ fn parse(text: &str) -> Option<Quantity> {
         b'+' => (false, &text[1..]),
         _ => (false, text),
     };
-    let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let number_end = rest
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(rest.len());
     let (number, suffix) = rest.split_at(number_end);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
@@ -126,8 +136,14 @@ impl Scale {
                     return None;
                 }
                 // Beyond ±1000 every number is capped or rounds to the least amount alike.
-                let magnitude = digits.parse::<i32>().map_or(1_000, |value| value.min(1_000));
-                Self::Decimal(if exponent.starts_with('-') { -magnitude } else { magnitude })
+                let magnitude = digits
+                    .parse::<i32>()
+                    .map_or(1_000, |value| value.min(1_000));
+                Self::Decimal(if exponent.starts_with('-') {
+                    -magnitude
+                } else {
+                    magnitude
+                })
             }
         })
     }
@@ -147,7 +163,10 @@ impl Scale {
                 if units >= MAX {
                     return MAX;
                 }
-                whole_nanos.saturating_mul(1 << shift).saturating_add(scaled_fraction).min(MAX)
+                whole_nanos
+                    .saturating_mul(1 << shift)
+                    .saturating_add(scaled_fraction)
+                    .min(MAX)
             }
         }
     }
@@ -162,7 +181,10 @@ fn decimal_nanos(whole: &str, fraction: &str, exponent: i32) -> i128 {
     for (position, digit) in (0_i32..).zip(whole.bytes().chain(fraction.bytes())) {
         let digit = i128::from(digit - b'0');
         // The decimal place of this digit in the result.
-        let place = whole_digits.saturating_sub(1).saturating_sub(position).saturating_add(exponent);
+        let place = whole_digits
+            .saturating_sub(1)
+            .saturating_sub(position)
+            .saturating_add(exponent);
         if place < 0 {
             inexact |= digit != 0;
             continue;
@@ -204,7 +226,10 @@ mod tests {
         assert_eq!(units("1Ki"), 1_024);
         assert_eq!(units("1.5Gi"), 1_610_612_736);
         assert_eq!(units("0.1Gi"), 107_374_183);
-        assert_eq!(units("12E"), 12_000_000_000_000_000_000_i128.min(i64::MAX.into()) as i64);
+        assert_eq!(
+            units("12E"),
+            12_000_000_000_000_000_000_i128.min(i64::MAX.into()) as i64
+        );
         assert_eq!(units("1e3"), 1_000);
         assert_eq!(units("1E-3"), 1);
         assert_eq!(units("+5"), 5);
@@ -224,7 +249,10 @@ mod tests {
     #[test]
     fn huge_numbers_are_capped() {
         assert_eq!(units("1e400"), i64::MAX);
-        assert_eq!(units("99999999999999999999999999999999999999999999"), i64::MAX);
+        assert_eq!(
+            units("99999999999999999999999999999999999999999999"),
+            i64::MAX
+        );
         assert_eq!(units("10Ei"), i64::MAX);
         assert_eq!(units("0e999999999999"), 0);
         assert_eq!(millis("9223372036854775807"), i64::MAX);
@@ -232,7 +260,9 @@ mod tests {
 
     #[test]
     fn other_texts_are_refused() {
-        for text in ["", "abc", "1.2.3", "1x", "--1", "1 Gi", "e3", "-", ".", "1e", "1e+", "١"] {
+        for text in [
+            "", "abc", "1.2.3", "1x", "--1", "1 Gi", "e3", "-", ".", "1e", "1e+", "١",
+        ] {
             assert!(Quantity::parse(text).is_err(), "{text:?} must not parse");
         }
     }

@@ -45,7 +45,10 @@ pub fn pod_requests(pod: &Pod) -> Result<PodRequests, InvalidQuantity> {
     };
     let amount = |name: &str| non_zero.get(name).copied().unwrap_or_default();
     Ok(PodRequests {
-        non_zero: NonZeroRequests { milli_cpu: amount(CPU).millis(), memory: amount(MEMORY).units() },
+        non_zero: NonZeroRequests {
+            milli_cpu: amount(CPU).millis(),
+            memory: amount(MEMORY).units(),
+        },
         amounts,
     })
 }
@@ -80,7 +83,10 @@ fn requests_with_defaults(pod: &Pod, defaults: &Amounts) -> Result<Amounts, Inva
 /// Pod-level requests, if any supported resource is among them (`IsPodLevelRequestsSet`).
 fn pod_level_requests(pod: &Pod) -> Option<&ResourceList> {
     let requests = &pod.spec.resources.as_ref()?.requests;
-    requests.keys().any(|name| is_pod_level_resource(name)).then_some(requests)
+    requests
+        .keys()
+        .any(|name| is_pod_level_resource(name))
+        .then_some(requests)
 }
 
 fn is_pod_level_resource(name: &str) -> bool {
@@ -89,23 +95,27 @@ fn is_pod_level_resource(name: &str) -> bool {
 
 /// The greatest of spec, actual and allocated at the level of the pod.
 fn effective_pod_level(pod: &Pod, spec: &ResourceList) -> Result<Amounts, InvalidQuantity> {
-    let Some(actual) = &pod.status.resources else { return Resources::parse_list(spec) };
+    let Some(actual) = &pod.status.resources else {
+        return Resources::parse_list(spec);
+    };
     let mut effective = Resources::parse_list(&actual.requests)?;
     if !is_resize_infeasible(pod) {
         raise(&mut effective, &Resources::parse_list(spec)?);
     }
-    raise(&mut effective, &Resources::parse_list(&pod.status.allocated_resources)?);
+    raise(
+        &mut effective,
+        &Resources::parse_list(&pod.status.allocated_resources)?,
+    );
     Ok(effective)
 }
 
 /// The greatest of the sums of spec, allocated and actual (`AggregateContainerRequests`).
 fn container_requests(pod: &Pod, defaults: &Amounts) -> Result<Amounts, InvalidQuantity> {
     let infeasible = is_resize_infeasible(pod);
-    let granted_to_pod = pod
-        .status
-        .resources
-        .as_ref()
-        .filter(|actual| !actual.requests.is_empty() && !pod.status.allocated_resources.is_empty());
+    let granted_to_pod =
+        pod.status.resources.as_ref().filter(|actual| {
+            !actual.requests.is_empty() && !pod.status.allocated_resources.is_empty()
+        });
     let (allocated, actual) = if let Some(actual) = granted_to_pod {
         (
             Resources::parse_list(&pod.status.allocated_resources)?,
@@ -146,15 +156,25 @@ fn is_resize_infeasible(pod: &Pod) -> bool {
 static NOTHING: ResourceList = ResourceList::new();
 
 fn spec_unless(infeasible: bool, container: &Container) -> &ResourceList {
-    if infeasible { &NOTHING } else { &container.resources.requests }
+    if infeasible {
+        &NOTHING
+    } else {
+        &container.resources.requests
+    }
 }
 
 fn allocated_to(status: Option<&ContainerStatus>) -> Option<&ResourceList> {
-    status.map(|status| &status.allocated_resources).filter(|list| !list.is_empty())
+    status
+        .map(|status| &status.allocated_resources)
+        .filter(|list| !list.is_empty())
 }
 
 fn actual_of(status: Option<&ContainerStatus>) -> Option<&ResourceList> {
-    status?.resources.as_ref().map(|actual| &actual.requests).filter(|list| !list.is_empty())
+    status?
+        .resources
+        .as_ref()
+        .map(|actual| &actual.requests)
+        .filter(|list| !list.is_empty())
 }
 
 /// Containers, sidecars and init containers together (`aggregateContainerResourcesByFn`).
@@ -209,6 +229,8 @@ fn add(to: &mut Amounts, other: &Amounts) {
 
 fn raise(to: &mut Amounts, other: &Amounts) {
     for (name, amount) in other {
-        to.entry(name.clone()).and_modify(|most| *most = (*most).max(*amount)).or_insert(*amount);
+        to.entry(name.clone())
+            .and_modify(|most| *most = (*most).max(*amount))
+            .or_insert(*amount);
     }
 }

@@ -67,7 +67,9 @@ impl Resources {
     pub fn parse_list(
         list: &BTreeMap<String, String>,
     ) -> Result<BTreeMap<String, Quantity>, InvalidQuantity> {
-        list.iter().map(|(name, text)| Ok((name.clone(), Quantity::parse(text)?))).collect()
+        list.iter()
+            .map(|(name, text)| Ok((name.clone(), Quantity::parse(text)?)))
+            .collect()
     }
 
     /// The amount of one resource.
@@ -82,7 +84,10 @@ impl Resources {
 
     /// The amount of a scalar resource, if it was named.
     pub fn scalar(&self, name: Symbol) -> Option<i64> {
-        let index = self.scalars.binary_search_by_key(&name, |entry| entry.0).ok()?;
+        let index = self
+            .scalars
+            .binary_search_by_key(&name, |entry| entry.0)
+            .ok()?;
         Some(self.scalars[index].1)
     }
 

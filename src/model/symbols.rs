@@ -58,7 +58,10 @@ impl Symbols {
 
     /// Opens a scope to compile one value.
     pub fn scope(&mut self) -> SymbolScope<'_> {
-        SymbolScope { symbols: self, held: Vec::new() }
+        SymbolScope {
+            symbols: self,
+            held: Vec::new(),
+        }
     }
 
     /// The symbol of `text`, if something holds it. Takes no reference.
@@ -101,7 +104,10 @@ impl Symbols {
             self.entries[symbol.0 as usize].references += 1;
             return symbol;
         }
-        let entry = Entry { text: Arc::from(text), references: 1 };
+        let entry = Entry {
+            text: Arc::from(text),
+            references: 1,
+        };
         let id = if let Some(id) = self.free.pop() {
             self.entries[id as usize] = entry;
             id
@@ -110,7 +116,12 @@ impl Symbols {
             self.entries.push(entry);
             id
         };
-        let Self { hasher, by_text, entries, .. } = self;
+        let Self {
+            hasher,
+            by_text,
+            entries,
+            ..
+        } = self;
         by_text.insert_unique(hasher.hash_one(text), id, |&id| {
             hasher.hash_one(&*entries[id as usize].text)
         });

@@ -84,7 +84,10 @@ impl Toleration {
     /// Compiles a toleration.
     pub fn compile(toleration: &v1::Toleration, scope: &mut SymbolScope<'_>) -> Self {
         let key = toleration.key.as_deref().filter(|key| !key.is_empty());
-        let effect = toleration.effect.as_deref().filter(|effect| !effect.is_empty());
+        let effect = toleration
+            .effect
+            .as_deref()
+            .filter(|effect| !effect.is_empty());
         Self {
             key: key.map(|key| scope.intern(key)),
             operator: match toleration.operator.as_deref() {
@@ -116,5 +119,7 @@ impl Toleration {
 
 /// Whether any of `tolerations` tolerates `taint`.
 pub fn tolerated(tolerations: &[Toleration], taint: &Taint) -> bool {
-    tolerations.iter().any(|toleration| toleration.tolerates(taint))
+    tolerations
+        .iter()
+        .any(|toleration| toleration.tolerates(taint))
 }

@@ -118,7 +118,11 @@ impl Vocabulary {
 
     /// How many pod classes, label sets and node classes are live.
     pub fn class_counts(&self) -> [usize; 3] {
-        [self.pod_classes.len(), self.label_sets.len(), self.node_classes.len()]
+        [
+            self.pod_classes.len(),
+            self.label_sets.len(),
+            self.node_classes.len(),
+        ]
     }
 
     /// Compiles a pod, taking references that [`Self::release_pod`] gives back.
@@ -185,14 +189,23 @@ fn pod_info(pod: &Pod, class: PodClassId, labels: LabelSetId) -> PodInfo {
         created: time(&pod.metadata.creation_timestamp).unwrap_or_default(),
         started: time(&pod.status.start_time),
         is_terminating: pod.metadata.deletion_timestamp.is_some(),
-        scheduling_gates: pod.spec.scheduling_gates.iter().map(|g| g.name.as_str().into()).collect(),
+        scheduling_gates: pod
+            .spec
+            .scheduling_gates
+            .iter()
+            .map(|g| g.name.as_str().into())
+            .collect(),
         nominated_node: text(&pod.status.nominated_node_name),
         reported: reported_condition(pod),
     }
 }
 
 fn reported_condition(pod: &Pod) -> Option<ReportedCondition> {
-    let condition = pod.status.conditions.iter().find(|c| c.type_ == "PodScheduled")?;
+    let condition = pod
+        .status
+        .conditions
+        .iter()
+        .find(|c| c.type_ == "PodScheduled")?;
     (condition.status == "False").then(|| ReportedCondition {
         reason: condition.reason.as_deref().unwrap_or_default().into(),
         message: condition.message.as_deref().unwrap_or_default().into(),
@@ -221,11 +234,15 @@ impl<T: Eq + Hash> Interned<T> {
     }
 
     fn entry(&self, id: u32) -> &InternedEntry<T> {
-        self.entries[id as usize].as_ref().expect("an id in use must have an entry")
+        self.entries[id as usize]
+            .as_ref()
+            .expect("an id in use must have an entry")
     }
 
     fn entry_mut(&mut self, id: u32) -> &mut InternedEntry<T> {
-        self.entries[id as usize].as_mut().expect("an id in use must have an entry")
+        self.entries[id as usize]
+            .as_mut()
+            .expect("an id in use must have an entry")
     }
 
     fn share(&mut self, id: u32) {
@@ -234,13 +251,20 @@ impl<T: Eq + Hash> Interned<T> {
 
     fn acquire(&mut self, value: T, held: HeldSymbols, symbols: &mut Symbols) -> u32 {
         let hash = self.hasher.hash_one(&value);
-        let found = self.by_value.find(hash, |&id| *self.entry(id).value == value).copied();
+        let found = self
+            .by_value
+            .find(hash, |&id| *self.entry(id).value == value)
+            .copied();
         if let Some(id) = found {
             symbols.release(held);
             self.share(id);
             return id;
         }
-        let entry = Some(InternedEntry { value: Arc::new(value), held, references: 1 });
+        let entry = Some(InternedEntry {
+            value: Arc::new(value),
+            held,
+            references: 1,
+        });
         let id = if let Some(id) = self.free.pop() {
             self.entries[id as usize] = entry;
             id
@@ -248,9 +272,19 @@ impl<T: Eq + Hash> Interned<T> {
             self.entries.push(entry);
             u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 classes must be live")
         };
-        let Self { hasher, by_value, entries, .. } = self;
+        let Self {
+            hasher,
+            by_value,
+            entries,
+            ..
+        } = self;
         by_value.insert_unique(hash, id, |&id| {
-            hasher.hash_one(&entries[id as usize].as_ref().expect("an id in use must have an entry").value)
+            hasher.hash_one(
+                &entries[id as usize]
+                    .as_ref()
+                    .expect("an id in use must have an entry")
+                    .value,
+            )
         });
         id
     }
@@ -261,7 +295,9 @@ impl<T: Eq + Hash> Interned<T> {
         if entry.references > 0 {
             return;
         }
-        let Some(entry) = self.entries[id as usize].take() else { return };
+        let Some(entry) = self.entries[id as usize].take() else {
+            return;
+        };
         let hash = self.hasher.hash_one(&entry.value);
         if let Ok(found) = self.by_value.find_entry(hash, |&candidate| candidate == id) {
             found.remove();

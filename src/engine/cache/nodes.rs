@@ -100,7 +100,10 @@ impl Nodes {
 
     /// The slots of known nodes, in the order of the slots.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
-        (0_u32..).map(Slot).zip(&self.facts).filter_map(|(slot, facts)| facts.as_ref().map(|_| slot))
+        (0_u32..)
+            .map(Slot)
+            .zip(&self.facts)
+            .filter_map(|(slot, facts)| facts.as_ref().map(|_| slot))
     }
 
     /// The slot of a known node.
@@ -126,7 +129,11 @@ impl Nodes {
         let allocatable = Resources::compile(&amounts, &mut scope);
         let images = NodeImage::compile_all(&node.status.images, &mut scope);
         let name_symbol = scope.intern(name);
-        let hostname = node.metadata.labels.as_ref().and_then(|l| l.get(HOSTNAME_LABEL));
+        let hostname = node
+            .metadata
+            .labels
+            .as_ref()
+            .and_then(|l| l.get(HOSTNAME_LABEL));
         let hostname = hostname.map(|value| scope.intern(value));
         let held = scope.finish();
         let facts = NodeFacts {
@@ -158,7 +165,9 @@ impl Nodes {
         allowed_pods: i64,
         vocabulary: &Vocabulary,
     ) -> NodeChange {
-        let Some(earlier) = &self.facts[index] else { return NodeChange(ActionType::ADD) };
+        let Some(earlier) = &self.facts[index] else {
+            return NodeChange(ActionType::ADD);
+        };
         if earlier.uid != facts.uid {
             return NodeChange(ActionType::ADD);
         }
@@ -178,7 +187,9 @@ impl Nodes {
     }
 
     pub(super) fn remove(&mut self, name: &str, vocabulary: &mut Vocabulary) -> bool {
-        let Some(slot) = self.slot(name) else { return false };
+        let Some(slot) = self.slot(name) else {
+            return false;
+        };
         let index = slot.index();
         if let Some(facts) = self.facts[index].take() {
             self.release(facts, vocabulary);
@@ -196,18 +207,17 @@ impl Nodes {
         vocabulary.symbols_mut().release(facts.held);
     }
 
-    pub(super) fn add_pod(
-        &mut self,
-        node: &str,
-        uid: &PodUid,
-        class: &PodClass,
-    ) -> Slot {
+    pub(super) fn add_pod(&mut self, node: &str, uid: &PodUid, class: &PodClass) -> Slot {
         let slot = self.slot_or_new(node);
         let index = slot.index();
         self.requested[index].add(&class.requests);
         let non_zero = &mut self.non_zero_requested[index];
-        non_zero.milli_cpu = non_zero.milli_cpu.saturating_add(class.non_zero_requests.milli_cpu);
-        non_zero.memory = non_zero.memory.saturating_add(class.non_zero_requests.memory);
+        non_zero.milli_cpu = non_zero
+            .milli_cpu
+            .saturating_add(class.non_zero_requests.milli_cpu);
+        non_zero.memory = non_zero
+            .memory
+            .saturating_add(class.non_zero_requests.memory);
         for port in &class.host_ports {
             self.used_ports[index].add(*port);
         }
@@ -215,17 +225,16 @@ impl Nodes {
         slot
     }
 
-    pub(super) fn remove_pod(
-        &mut self,
-        slot: Slot,
-        uid: &PodUid,
-        class: &PodClass,
-    ) {
+    pub(super) fn remove_pod(&mut self, slot: Slot, uid: &PodUid, class: &PodClass) {
         let index = slot.index();
         self.requested[index].subtract(&class.requests);
         let non_zero = &mut self.non_zero_requested[index];
-        non_zero.milli_cpu = non_zero.milli_cpu.saturating_sub(class.non_zero_requests.milli_cpu);
-        non_zero.memory = non_zero.memory.saturating_sub(class.non_zero_requests.memory);
+        non_zero.milli_cpu = non_zero
+            .milli_cpu
+            .saturating_sub(class.non_zero_requests.milli_cpu);
+        non_zero.memory = non_zero
+            .memory
+            .saturating_sub(class.non_zero_requests.memory);
         for port in &class.host_ports {
             self.used_ports[index].remove(*port);
         }

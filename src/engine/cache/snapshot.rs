@@ -67,7 +67,10 @@ impl<'a> Snapshot<'a> {
     /// All nodes, in the order of their slots.
     pub fn nodes(&self) -> impl Iterator<Item = NodeView<'a>> + use<'a> {
         let cache = self.cache;
-        cache.nodes.slots().filter_map(move |slot| NodeView::new(cache, slot))
+        cache
+            .nodes
+            .slots()
+            .filter_map(move |slot| NodeView::new(cache, slot))
     }
 
     /// The node called `name`.
@@ -108,7 +111,9 @@ impl<'a> Snapshot<'a> {
 
 impl fmt::Debug for Snapshot<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Snapshot").field("nodes", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Snapshot")
+            .field("nodes", &self.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -211,7 +216,10 @@ impl<'a> NodeView<'a> {
 
     /// Whether the node has the image called `name`.
     pub fn has_image(&self, name: Symbol) -> bool {
-        self.facts.images.binary_search_by_key(&name, |image| image.name).is_ok()
+        self.facts
+            .images
+            .binary_search_by_key(&name, |image| image.name)
+            .is_ok()
     }
 
     /// Room for one resource, in whole.

@@ -19,9 +19,9 @@ pub enum TieBreak {
 pub fn ring_position(seed: u64, text: &str) -> u64 {
     const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
-    let hash = text
-        .bytes()
-        .fold(FNV_OFFSET ^ mix(seed), |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME));
+    let hash = text.bytes().fold(FNV_OFFSET ^ mix(seed), |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
+    });
     mix(hash)
 }
 
@@ -44,11 +44,15 @@ mod tests {
 
     #[test]
     fn ties_of_many_pods_spread_over_all_nodes() {
-        let nodes: Vec<u64> = (0..10).map(|i| ring_position(7, &format!("node-{i}"))).collect();
+        let nodes: Vec<u64> = (0..10)
+            .map(|i| ring_position(7, &format!("node-{i}")))
+            .collect();
         let mut wins = [0_u32; 10];
         for pod in 0..10_000 {
             let position = ring_position(7, &format!("uid-{pod}"));
-            let winner = (0..10).min_by_key(|&i| ring_distance(position, nodes[i])).unwrap();
+            let winner = (0..10)
+                .min_by_key(|&i| ring_distance(position, nodes[i]))
+                .unwrap();
             wins[winner] += 1;
         }
         assert!(wins.iter().all(|&count| count > 0), "{wins:?}");

@@ -117,7 +117,9 @@ impl ActionType {
 
     /// The single actions in the set.
     pub fn each(self) -> impl Iterator<Item = Self> {
-        (0..14).map(|bit| Self(1 << bit)).filter(move |bit| self.intersects(*bit))
+        (0..14)
+            .map(|bit| Self(1 << bit))
+            .filter(move |bit| self.intersects(*bit))
     }
 
     fn label(self) -> &'static str {
@@ -147,12 +149,20 @@ impl ActionType {
 impl ClusterEventKind {
     /// A change of `resource` by `action`.
     pub const fn new(resource: EventResource, action: ActionType) -> Self {
-        Self { resource, action, label: None }
+        Self {
+            resource,
+            action,
+            label: None,
+        }
     }
 
     /// An event with a name of its own that moves every pod it is about.
     pub const fn wildcard(label: &'static str) -> Self {
-        Self { resource: EventResource::Wildcard, action: ActionType::ALL, label: Some(label) }
+        Self {
+            resource: EventResource::Wildcard,
+            action: ActionType::ALL,
+            label: Some(label),
+        }
     }
 
     /// Pods that waited too long in the unschedulable pool (`EventUnschedulableTimeout`).

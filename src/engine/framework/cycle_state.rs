@@ -58,7 +58,11 @@ impl CycleState {
 
 impl Clone for CycleState {
     fn clone(&self) -> Self {
-        let values = self.values.iter().map(|(id, value)| (*id, (**value).boxed_clone())).collect();
+        let values = self
+            .values
+            .iter()
+            .map(|(id, value)| (*id, (**value).boxed_clone()))
+            .collect();
         Self { values }
     }
 }
@@ -77,7 +81,10 @@ mod tests {
         state.write(Count(1));
         let copy = state.clone();
         state.read_mut::<Count>().unwrap().0 = 2;
-        assert_eq!((state.read(), copy.read()), (Some(&Count(2)), Some(&Count(1))));
+        assert_eq!(
+            (state.read(), copy.read()),
+            (Some(&Count(2)), Some(&Count(1)))
+        );
         state.write(Count(3));
         assert_eq!(state.read(), Some(&Count(3)));
     }

@@ -63,6 +63,9 @@ impl Profile {
 
     /// The plugin called `name`, if the profile has it.
     pub fn plugin_named(&self, name: PluginName) -> Option<&dyn Plugin> {
-        self.plugins.iter().map(|plugin| &**plugin).find(|plugin| plugin.name() == name)
+        self.plugins
+            .iter()
+            .map(|plugin| &**plugin)
+            .find(|plugin| plugin.name() == name)
     }
 }

@@ -19,6 +19,8 @@ impl Reservations {
         if self.0.read::<T>().is_none() {
             self.0.write(T::default());
         }
-        self.0.read_mut().expect("a book that was just opened must be there")
+        self.0
+            .read_mut()
+            .expect("a book that was just opened must be there")
     }
 }

@@ -47,7 +47,11 @@ pub struct PluginError {
 impl Rejection {
     /// A no of `kind` for one reason.
     pub fn new(kind: RejectionKind, plugin: PluginName, reason: impl Into<Reason>) -> Self {
-        Self { kind, plugin, reasons: SmallVec::from_iter([reason.into()]) }
+        Self {
+            kind,
+            plugin,
+            reasons: SmallVec::from_iter([reason.into()]),
+        }
     }
 
     /// A no that evictions could turn.
