@@ -1,0 +1,36 @@
+# Bayplan's tasks. `make help` lists them.
+
+SHELL := bash
+.DEFAULT_GOAL := help
+.PHONY: help prerequisites controlplane build test lint crds release
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+prerequisites: ## Check that Rust, Go, make, a C linker and openssl are there
+	@.ci/prerequisites
+
+controlplane: prerequisites ## Build etcd, kube-apiserver, kube-scheduler, kubectl and helm for tests and demo
+	@tests/controlplane/build
+
+build: prerequisites ## Build the debug binary
+	cargo build --locked
+
+test: controlplane ## Run all tests, those against a real API server included
+	cargo test --locked
+	cargo test --locked --lib --no-default-features
+
+lint: prerequisites ## Check formatting, lints, the library without its live part, and the documentation
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --lib --no-default-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
+
+crds: prerequisites ## Regenerate the CRDs from the API types
+	@mkdir -p crds charts/bayplan/crds
+	cargo run --quiet --locked --no-default-features -- crd > crds/bayplan.dev_schedulerprofiles.yaml.new
+	mv crds/bayplan.dev_schedulerprofiles.yaml.new crds/bayplan.dev_schedulerprofiles.yaml
+	cp crds/bayplan.dev_schedulerprofiles.yaml charts/bayplan/crds/
+
+release: prerequisites ## Build the optimised binary
+	cargo build --release --locked
