@@ -35,6 +35,8 @@ pub struct PodClass {
     /// CPU (thousandths) and memory (bytes) for scoring, containers without a request counted
     /// with the defaults (`GetNonzeroRequests`).
     pub non_zero_requests: NonZeroRequests,
+    /// The same as scores see the pod itself; differs only with pod-level requests.
+    pub scored_requests: NonZeroRequests,
     /// Images of containers, init containers and image volumes, normalised, one entry each.
     pub images: Box<[Symbol]>,
     /// What the pod needs that only a later release judges.
@@ -119,6 +121,7 @@ impl PodClass {
             host_ports: compile_ports(spec, scope),
             requests: Resources::compile(&requests.amounts, scope),
             non_zero_requests: requests.non_zero,
+            scored_requests: requests.scored,
             images: compile_images(spec, scope),
             unimplemented: UnimplementedNeeds::of(spec),
         })

@@ -30,41 +30,45 @@ type Amounts = BTreeMap<String, Quantity>;
 pub struct PodRequests {
     /// Exact amounts by resource name.
     pub amounts: BTreeMap<String, Quantity>,
-    /// CPU and memory with defaults for containers that request none.
+    /// CPU and memory with defaults for containers that request none, as nodes sum them up.
     pub non_zero: NonZeroRequests,
+    /// The same as scores see the pod itself: with pod-level requests the defaults count per
+    /// container all the same (`calculatePodResourceRequest`).
+    pub scored: NonZeroRequests,
 }
 
 /// What `pod` needs. Fails on a text that is not a quantity.
 pub fn pod_requests(pod: &Pod) -> Result<PodRequests, InvalidQuantity> {
     let amounts = requests_with_defaults(pod, &Amounts::new())?;
-    let defaults = scoring_defaults(pod, &amounts);
-    let non_zero = if defaults.is_empty() {
-        amounts.clone()
+    let scored = non_zero_requests(&requests_with_defaults(pod, &scoring_defaults())?);
+    let non_zero = if pod_level_requests(pod).is_some() {
+        let mut defaults = scoring_defaults();
+        defaults.retain(|name, _| !amounts.contains_key(name));
+        non_zero_requests(&requests_with_defaults(pod, &defaults)?)
     } else {
-        requests_with_defaults(pod, &defaults)?
+        scored
     };
-    let amount = |name: &str| non_zero.get(name).copied().unwrap_or_default();
     Ok(PodRequests {
-        non_zero: NonZeroRequests {
-            milli_cpu: amount(CPU).millis(),
-            memory: amount(MEMORY).units(),
-        },
         amounts,
+        non_zero,
+        scored,
     })
 }
 
-/// The defaults that scores add per container (`getNonMissingContainerRequests`): with pod-level
-/// requests only those of a resource that nobody requests.
-fn scoring_defaults(pod: &Pod, requests: &Amounts) -> Amounts {
-    let defaults = [
+fn non_zero_requests(amounts: &Amounts) -> NonZeroRequests {
+    let amount = |name: &str| amounts.get(name).copied().unwrap_or_default();
+    NonZeroRequests {
+        milli_cpu: amount(CPU).millis(),
+        memory: amount(MEMORY).units(),
+    }
+}
+
+/// The defaults that scores add for a container that requests nothing.
+fn scoring_defaults() -> Amounts {
+    Amounts::from([
         (CPU.to_owned(), Quantity::from_millis(DEFAULT_MILLI_CPU)),
         (MEMORY.to_owned(), Quantity::from_units(DEFAULT_MEMORY)),
-    ];
-    let pod_level = pod_level_requests(pod).is_some();
-    defaults
-        .into_iter()
-        .filter(|(name, _)| !pod_level || !requests.contains_key(name))
-        .collect()
+    ])
 }
 
 fn requests_with_defaults(pod: &Pod, defaults: &Amounts) -> Result<Amounts, InvalidQuantity> {

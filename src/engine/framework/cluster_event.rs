@@ -61,6 +61,15 @@ pub enum QueueingHint {
     Queue,
 }
 
+// === impl QueueingHint ===
+
+impl QueueingHint {
+    /// Try again if the change may help.
+    pub fn queue_if(may_help: bool) -> Self {
+        if may_help { Self::Queue } else { Self::Skip }
+    }
+}
+
 // === impl ActionType ===
 
 impl ActionType {

@@ -19,62 +19,62 @@ pub trait Plugin: fmt::Debug + Send + Sync {
     fn name(&self) -> PluginName;
 
     /// Its part at `PreEnqueue`.
-    fn pre_enqueue(&self) -> Option<&dyn PreEnqueuePlugin> {
+    fn as_pre_enqueue(&self) -> Option<&dyn PreEnqueuePlugin> {
         None
     }
 
     /// Its part at `QueueSort`.
-    fn queue_sort(&self) -> Option<&dyn QueueSortPlugin> {
+    fn as_queue_sort(&self) -> Option<&dyn QueueSortPlugin> {
         None
     }
 
     /// Its part at `PreFilter`.
-    fn pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
+    fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         None
     }
 
     /// Its part at `Filter`.
-    fn filter(&self) -> Option<&dyn FilterPlugin> {
+    fn as_filter(&self) -> Option<&dyn FilterPlugin> {
         None
     }
 
     /// Its part at `PostFilter`.
-    fn post_filter(&self) -> Option<&dyn PostFilterPlugin> {
+    fn as_post_filter(&self) -> Option<&dyn PostFilterPlugin> {
         None
     }
 
     /// Its part at `PreScore`.
-    fn pre_score(&self) -> Option<&dyn PreScorePlugin> {
+    fn as_pre_score(&self) -> Option<&dyn PreScorePlugin> {
         None
     }
 
     /// Its part at `Score`.
-    fn score(&self) -> Option<&dyn ScorePlugin> {
+    fn as_score(&self) -> Option<&dyn ScorePlugin> {
         None
     }
 
     /// Its part at `Reserve`.
-    fn reserve(&self) -> Option<&dyn ReservePlugin> {
+    fn as_reserve(&self) -> Option<&dyn ReservePlugin> {
         None
     }
 
     /// Its part at `Permit`.
-    fn permit(&self) -> Option<&dyn PermitPlugin> {
+    fn as_permit(&self) -> Option<&dyn PermitPlugin> {
         None
     }
 
     /// Its part at `PreBind`.
-    fn pre_bind(&self) -> Option<&dyn PreBindPlugin> {
+    fn as_pre_bind(&self) -> Option<&dyn PreBindPlugin> {
         None
     }
 
     /// Its part at `Bind`.
-    fn bind(&self) -> Option<&dyn BindPlugin> {
+    fn as_bind(&self) -> Option<&dyn BindPlugin> {
         None
     }
 
     /// Its part at `PostBind`.
-    fn post_bind(&self) -> Option<&dyn PostBindPlugin> {
+    fn as_post_bind(&self) -> Option<&dyn PostBindPlugin> {
         None
     }
 

@@ -74,3 +74,15 @@ impl Rejection {
         self.kind == RejectionKind::UnschedulableAndUnresolvable
     }
 }
+
+// === impl PluginError ===
+
+impl PluginError {
+    /// `plugin` was asked at an extension point without having been asked at the one before it.
+    pub fn no_state(plugin: PluginName) -> Self {
+        Self {
+            plugin,
+            message: format!("plugin {plugin} was not asked at PreScore or PreFilter"),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The plugins, one file each, named as upstream names them.
+//!
+//! They are registered into the engine and never imported by it.
+
+#[cfg(test)]
+pub(crate) mod fixtures;
+
+mod default_binder;
+mod image_locality;
+mod node_affinity;
+mod node_name;
+mod node_ports;
+mod node_resources_balanced_allocation;
+mod node_resources_fit;
+mod node_unschedulable;
+mod priority_sort;
+mod scheduling_gates;
+mod taint_toleration;
+mod unimplemented_needs;

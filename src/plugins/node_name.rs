@@ -1,0 +1,99 @@
+//! `NodeName`: a pod that names a node goes there and nowhere else.
+
+use std::collections::BTreeSet;
+
+use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::extension_points::{
+    EnqueueExtensions, FilterPlugin, FilterVerdict, PreFilterPlugin, PreFilterVerdict,
+};
+use crate::engine::framework::{
+    ActionType, ClusterEventKind, CycleState, EventResource, Plugin, PluginName, Rejection,
+};
+use crate::model::node_selector::NodeLabels;
+
+pub(crate) const NAME: &str = "NodeName";
+pub(crate) const REASON: &str = "node(s) didn't match the requested node name";
+
+/// The plugin.
+#[derive(Debug)]
+pub(crate) struct NodeName;
+
+impl Plugin for NodeName {
+    fn name(&self) -> PluginName {
+        NAME
+    }
+
+    fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
+        Some(self)
+    }
+
+    fn as_filter(&self) -> Option<&dyn FilterPlugin> {
+        Some(self)
+    }
+
+    fn enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
+        Some(self)
+    }
+}
+
+impl PreFilterPlugin for NodeName {
+    fn pre_filter(
+        &self,
+        _: &mut CycleState,
+        pod: &PodView<'_>,
+        _: &Snapshot<'_>,
+    ) -> PreFilterVerdict {
+        match pod.class.node_name {
+            Some(name) => PreFilterVerdict::Nodes(BTreeSet::from([pod.symbols.shared_text(name)])),
+            None => PreFilterVerdict::Proceed,
+        }
+    }
+}
+
+impl FilterPlugin for NodeName {
+    fn filter(&self, _: &CycleState, pod: &PodView<'_>, node: &NodeView<'_>) -> FilterVerdict {
+        match pod.class.node_name {
+            Some(name) if name != node.node_name() => {
+                FilterVerdict::Rejected(Rejection::unresolvable(NAME, REASON))
+            }
+            _ => FilterVerdict::Fits,
+        }
+    }
+}
+
+impl EnqueueExtensions for NodeName {
+    fn events_to_register(&self) -> &[ClusterEventKind] {
+        const EVENTS: [ClusterEventKind; 1] =
+            [ClusterEventKind::new(EventResource::Node, ActionType::ADD)];
+        &EVENTS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugins::fixtures::{Cluster, make_node, make_pod};
+
+    #[test]
+    fn a_pod_that_names_a_node_fits_only_there() {
+        let cluster = Cluster::new([make_node("n1"), make_node("n2")])
+            .with_pod(&make_pod("p").node_name("n2"));
+        let verdicts = cluster.filter(&NodeName);
+        assert_eq!(
+            verdicts,
+            [
+                FilterVerdict::Rejected(Rejection::unresolvable(NAME, REASON)),
+                FilterVerdict::Fits,
+            ]
+        );
+        let names = NodeName.pre_filter(
+            &mut CycleState::default(),
+            &cluster.view(),
+            &cluster.snapshot(),
+        );
+        assert_eq!(
+            names,
+            PreFilterVerdict::Nodes(BTreeSet::from(["n2".into()]))
+        );
+    }
+}
