@@ -2,6 +2,7 @@
 //!
 //! `ARCHITECTURE.md` has the map and the invariants.
 
+pub mod apis;
 pub mod engine;
 pub mod model;
 pub mod plugins;
