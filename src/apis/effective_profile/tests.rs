@@ -8,11 +8,13 @@ use crate::apis::extension_point::ExtensionPoint::{
 };
 use crate::apis::plugin_catalog::tests::TestCatalog;
 
-fn resolve(spec: Value) -> Result<EffectiveProfile, Vec<ProfileProblem>> {
-    let mut spec = spec;
+fn parse(mut spec: Value) -> SchedulerProfileSpec {
     spec["schedulerName"] = json!("bayplan");
-    let spec = serde_json::from_value(spec).expect("the test must write a well-formed profile");
-    EffectiveProfile::try_new(&spec, &TestCatalog)
+    serde_json::from_value(spec).unwrap()
+}
+
+fn resolve(spec: Value) -> Result<EffectiveProfile, Vec<ProfileProblem>> {
+    EffectiveProfile::try_new(&parse(spec), &TestCatalog)
 }
 
 fn names(profile: &EffectiveProfile, point: ExtensionPoint) -> Vec<&str> {
