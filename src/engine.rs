@@ -8,3 +8,5 @@ pub mod diagnosis;
 pub mod effect;
 pub mod event;
 pub mod framework;
+pub mod queue;
+pub mod scheduling_cycle;

@@ -199,11 +199,21 @@ impl ClusterEventKind {
 }
 
 impl fmt::Display for ClusterEventKind {
-    /// The label of metrics: `AssignedPodDelete`, `NodeUpdateTaint`, `UnschedulableTimeout`.
+    /// The label of metrics: `AssignedPodDelete`, `NodeUpdateNodeTaint`, `UnschedulableTimeout`.
+    /// An object that changed in several ways goes by the first of them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.label {
             Some(label) => f.write_str(label),
-            None => write!(f, "{}{}", self.resource.label(), self.action.label()),
+            None => {
+                let whole = [ActionType::ALL, ActionType::UPDATE].contains(&self.action);
+                let first = self
+                    .action
+                    .each()
+                    .next()
+                    .filter(|_| !whole)
+                    .unwrap_or(self.action);
+                write!(f, "{}{}", self.resource.label(), first.label())
+            }
         }
     }
 }

@@ -1,0 +1,150 @@
+//! One scheduling cycle: which nodes will do, and which is best (`schedulePod`).
+//!
+//! Pure and read-only: the cycle borrows the cache and says what it found; the engine applies it.
+
+mod filter;
+mod score;
+mod select;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::cache::tie_break::TieBreak;
+use crate::engine::diagnosis::Diagnosis;
+use crate::engine::framework::extender::{Answer, Question};
+use crate::engine::framework::extension_points::PostFilterVerdict;
+use crate::engine::framework::profile::Profile;
+use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection};
+use crate::model::pod_info::PodUid;
+
+pub use score::PluginScores;
+
+/// One attempt to find a node for a pod.
+#[derive(Debug)]
+pub(crate) struct Cycle<'a> {
+    pub(crate) profile: &'a Profile,
+    pub(crate) cluster: Snapshot<'a>,
+    pub(crate) pod: PodView<'a>,
+    /// The answers of the extenders so far, in their order.
+    pub(crate) answers: &'a [(PluginName, Answer)],
+    pub(crate) tie_break: TieBreak,
+    pub(crate) seed: u64,
+}
+
+/// What a cycle found, as long as the cluster stands still.
+#[derive(Debug)]
+pub struct Evaluation<'a> {
+    /// What the plugins remember for the rest of the attempt.
+    pub(crate) state: CycleState,
+    /// The nodes that will do.
+    pub feasible: Vec<NodeView<'a>>,
+    /// The nodes that were looked at and will not do.
+    pub rejected: Vec<(NodeView<'a>, Rejection)>,
+    /// What holds for the nodes that were not looked at.
+    pub not_looked_at: Option<Rejection>,
+    /// Scores by plugin, parallel to `feasible`; empty if fewer than two nodes will do.
+    pub scores: Vec<PluginScores>,
+    /// Totals, parallel to `feasible`; empty likewise.
+    pub totals: Vec<i64>,
+    /// The index in `feasible` of the node that is taken.
+    pub chosen: Option<usize>,
+    /// Why nodes will not do, counted.
+    pub diagnosis: Diagnosis,
+    /// The node that was nominated by a `PostFilter` plugin, and whom it wants evicted.
+    pub nominated: Option<(Arc<str>, Vec<PodUid>)>,
+}
+
+/// Why a cycle has no evaluation.
+#[derive(Debug)]
+pub(crate) enum Interruption {
+    /// An extender has to be asked first.
+    Question(Question),
+    /// Something could not be judged.
+    Failed(PluginError),
+}
+
+impl<'a> Cycle<'a> {
+    /// Runs the cycle.
+    pub(crate) fn run(&self) -> Result<Evaluation<'a>, Interruption> {
+        let mut evaluation = self.filter_nodes()?;
+        if evaluation.feasible.is_empty() {
+            self.post_filter(&mut evaluation);
+            return Ok(evaluation);
+        }
+        if evaluation.feasible.len() == 1 {
+            evaluation.chosen = Some(0);
+            return Ok(evaluation);
+        }
+        self.score_nodes(&mut evaluation)?;
+        evaluation.chosen = self.select(&evaluation);
+        Ok(evaluation)
+    }
+
+    /// Asks what can be done about a pod that fits nowhere (`RunPostFilterPlugins`). In a cluster
+    /// without nodes nothing can.
+    fn post_filter(&self, evaluation: &mut Evaluation<'a>) {
+        if self.cluster.is_empty() {
+            return;
+        }
+        let mut reasons = Vec::new();
+        for index in &self.profile.points.post_filter {
+            let Some(plugin) = self.profile.plugin(*index).as_post_filter() else {
+                continue;
+            };
+            let (state, diagnosis) = (&evaluation.state, &evaluation.diagnosis);
+            match plugin.post_filter(state, &self.pod, &self.cluster, diagnosis, self) {
+                PostFilterVerdict::Nominated {
+                    node,
+                    victims,
+                    message,
+                } => {
+                    evaluation.nominated = Some((node, victims));
+                    reasons = vec![message];
+                    break;
+                }
+                PostFilterVerdict::Rejected(rejection) => {
+                    let ends = rejection.is_unresolvable();
+                    reasons.push(rejection.message());
+                    if ends {
+                        break;
+                    }
+                }
+                PostFilterVerdict::Failed(error) => {
+                    reasons = vec![error.message];
+                    break;
+                }
+            }
+        }
+        evaluation.diagnosis.post_filter_message = reasons.join(", ");
+    }
+}
+
+impl<'a> Evaluation<'a> {
+    fn new(state: CycleState, node_count: usize) -> Self {
+        Self {
+            state,
+            feasible: Vec::new(),
+            rejected: Vec::new(),
+            not_looked_at: None,
+            scores: Vec::new(),
+            totals: Vec::new(),
+            chosen: None,
+            diagnosis: Diagnosis {
+                node_count,
+                ..Diagnosis::default()
+            },
+            nominated: None,
+        }
+    }
+
+    /// The nodes with the greatest total; the only feasible one if there is but one.
+    pub fn best(&self) -> BTreeSet<&Arc<str>> {
+        let greatest = self.totals.iter().max();
+        let nodes = self.feasible.iter().enumerate();
+        nodes
+            .filter(|(index, _)| self.totals.get(*index) == greatest)
+            .map(|(_, node)| node.name())
+            .collect()
+    }
+}

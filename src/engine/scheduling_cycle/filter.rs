@@ -1,0 +1,340 @@
+//! Which nodes will do (`findNodesThatFitPod`).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::engine::cache::snapshot::{NodeView, PodView};
+use crate::engine::framework::extender::Answer;
+use crate::engine::framework::extension_points::{
+    FilterPlugin, FilterRunner, FilterScope, FilterVerdict, PreFilterVerdict,
+};
+use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection, RejectionKind};
+use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
+
+/// The plugin name of nodes that a `PreFilter` result left out.
+const NOBODY: PluginName = "";
+/// The plugin name of nodes that an extender rejected (`framework.ExtenderName`).
+pub(crate) const EXTENDER: PluginName = "Extender";
+
+/// What the `PreFilter` plugins found.
+enum Search {
+    /// Look at every node, or at these.
+    Nodes(Option<NarrowedSearch>),
+    /// No node will do.
+    Nowhere(Rejection),
+}
+
+struct NarrowedSearch {
+    names: BTreeSet<Arc<str>>,
+    by: BTreeSet<PluginName>,
+}
+
+/// The filters of one attempt: those that were not skipped, with the verdicts that hold for a
+/// whole node class.
+struct Filters<'a> {
+    plugins: Vec<(&'a dyn FilterPlugin, Option<ClassVerdicts>)>,
+}
+
+/// Verdicts by node class; `None` is not asked yet.
+type ClassVerdicts = Vec<Option<FilterVerdict>>;
+
+impl<'a> Cycle<'a> {
+    pub(super) fn filter_nodes(&self) -> Result<Evaluation<'a>, Interruption> {
+        let mut state = CycleState::default();
+        let mut skipped = BTreeSet::new();
+        let search = self.pre_filter(&mut state, &mut skipped)?;
+        let mut evaluation = Evaluation::new(state, self.cluster.len());
+        let search = match search {
+            Search::Nodes(search) => search,
+            Search::Nowhere(rejection) => {
+                nowhere(&mut evaluation, rejection, self.cluster.len());
+                return Ok(evaluation);
+            }
+        };
+        let mut filters = Filters::new(self, &skipped);
+        if self.nominated_node_fits(&mut evaluation, &mut filters)? {
+            return Ok(evaluation);
+        }
+        let nodes: Vec<NodeView<'a>> = match &search {
+            None => self.cluster.nodes().collect(),
+            Some(search) => search
+                .names
+                .iter()
+                .filter_map(|name| self.cluster.node(name))
+                .collect(),
+        };
+        if let Some(search) = search {
+            leave_out(&mut evaluation, &search, self.cluster.len() - nodes.len());
+        }
+        for node in nodes {
+            match filters.run(&evaluation.state, &self.pod, &node) {
+                FilterVerdict::Fits => evaluation.feasible.push(node),
+                FilterVerdict::Rejected(rejection) => evaluation.reject(node, rejection),
+                FilterVerdict::Failed(error) => return Err(Interruption::Failed(error)),
+            }
+        }
+        self.ask_extenders(&mut evaluation)?;
+        Ok(evaluation)
+    }
+
+    /// Mirrors `RunPreFilterPlugins`: a resolvable no lets the other plugins run on, since
+    /// preemption needs what they compute.
+    fn pre_filter(
+        &self,
+        state: &mut CycleState,
+        skipped: &mut BTreeSet<PluginName>,
+    ) -> Result<Search, Interruption> {
+        let mut narrowed: Option<NarrowedSearch> = None;
+        let mut refusal = None;
+        for index in &self.profile.points.pre_filter {
+            let plugin = self.profile.plugin(*index);
+            let Some(pre_filter) = plugin.as_pre_filter() else {
+                continue;
+            };
+            match pre_filter.pre_filter(state, &self.pod, &self.cluster) {
+                PreFilterVerdict::Proceed => {}
+                PreFilterVerdict::Skip => {
+                    skipped.insert(plugin.name());
+                }
+                PreFilterVerdict::Nodes(names) => {
+                    let search = NarrowedSearch::merge(narrowed.take(), names, plugin.name());
+                    if search.names.is_empty() {
+                        return Ok(Search::Nowhere(search.empty_rejection()));
+                    }
+                    narrowed = Some(search);
+                }
+                PreFilterVerdict::Rejected(rejection) if rejection.is_unresolvable() => {
+                    return Ok(Search::Nowhere(rejection));
+                }
+                PreFilterVerdict::Rejected(rejection) => refusal = Some(rejection),
+                PreFilterVerdict::Failed(error) => {
+                    let message = format!("running PreFilter plugin {:?}: {error}", plugin.name());
+                    return Err(Interruption::Failed(PluginError {
+                        plugin: plugin.name(),
+                        message,
+                    }));
+                }
+            }
+        }
+        Ok(refusal.map_or(Search::Nodes(narrowed), Search::Nowhere))
+    }
+
+    /// A nominated node that fits is taken without looking at any other.
+    fn nominated_node_fits(
+        &self,
+        evaluation: &mut Evaluation<'a>,
+        filters: &mut Filters<'a>,
+    ) -> Result<bool, Interruption> {
+        let Some(name) = &self.pod.info.nominated_node else {
+            return Ok(false);
+        };
+        let Some(node) = self.cluster.node(name) else {
+            return Ok(false);
+        };
+        if filters.run(&evaluation.state, &self.pod, &node) != FilterVerdict::Fits {
+            return Ok(false);
+        }
+        evaluation.feasible.push(node);
+        self.ask_extenders(evaluation)?;
+        let fits = !evaluation.feasible.is_empty();
+        if !fits {
+            evaluation.rejected.clear();
+            evaluation.diagnosis =
+                Evaluation::new(CycleState::default(), self.cluster.len()).diagnosis;
+        }
+        Ok(fits)
+    }
+
+    /// Applies the answers that are there, and asks for the first that is missing.
+    fn ask_extenders(&self, evaluation: &mut Evaluation<'a>) -> Result<(), Interruption> {
+        for extender in &self.profile.extenders {
+            if evaluation.feasible.is_empty() {
+                return Ok(());
+            }
+            let answer = self
+                .answers
+                .iter()
+                .find(|(name, _)| *name == extender.name());
+            match answer {
+                None => {
+                    if let Some(question) = extender.question(&self.pod, &evaluation.feasible) {
+                        return Err(Interruption::Question(question));
+                    }
+                }
+                Some((_, Answer::Ignored)) => {}
+                Some((_, Answer::Failed(message))) => {
+                    let message = message.clone();
+                    return Err(Interruption::Failed(PluginError {
+                        plugin: EXTENDER,
+                        message,
+                    }));
+                }
+                Some((_, Answer::Opinion { rejected, .. })) => {
+                    let (out, feasible) = std::mem::take(&mut evaluation.feasible)
+                        .into_iter()
+                        .partition(|node| rejected.contains_key(node.name()));
+                    evaluation.feasible = feasible;
+                    for node in out {
+                        let reason = rejected.get(node.name()).cloned().unwrap_or_default();
+                        evaluation.reject(node, Rejection::unschedulable(EXTENDER, reason));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Evaluation<'a> {
+    fn reject(&mut self, node: NodeView<'a>, rejection: Rejection) {
+        self.diagnosis.add(&rejection, 1);
+        self.rejected.push((node, rejection));
+    }
+}
+
+/// The same rejection holds for every node, and its text becomes the message.
+fn nowhere(evaluation: &mut Evaluation<'_>, rejection: Rejection, nodes: usize) {
+    evaluation.diagnosis.pre_filter_message = rejection.message();
+    evaluation.diagnosis.add(&rejection, nodes);
+    evaluation.not_looked_at = Some(rejection);
+}
+
+/// Nodes that a `PreFilter` result left out carry a rejection of nobody's.
+fn leave_out(evaluation: &mut Evaluation<'_>, search: &NarrowedSearch, count: usize) {
+    let rejection = Rejection::unresolvable(
+        NOBODY,
+        format!("node(s) didn't satisfy plugin(s) {}", go_list(&search.by)),
+    );
+    if count > 0 {
+        evaluation.diagnosis.add(&rejection, count);
+    }
+    evaluation
+        .diagnosis
+        .unschedulable_plugins
+        .extend(&search.by);
+    evaluation.not_looked_at = Some(rejection);
+}
+
+/// Go's `%v` of a sorted list.
+fn go_list(names: &BTreeSet<PluginName>) -> String {
+    let names: Vec<_> = names.iter().copied().collect();
+    format!("[{}]", names.join(" "))
+}
+
+// === impl NarrowedSearch ===
+
+impl NarrowedSearch {
+    fn merge(earlier: Option<Self>, names: BTreeSet<Arc<str>>, by: PluginName) -> Self {
+        match earlier {
+            None => Self {
+                names,
+                by: BTreeSet::from([by]),
+            },
+            Some(mut search) => {
+                search.names.retain(|name| names.contains(name));
+                search.by.insert(by);
+                search
+            }
+        }
+    }
+
+    /// No node is left: a message about the pod as a whole.
+    fn empty_rejection(&self) -> Rejection {
+        let mut by = self.by.iter();
+        let reason = match (by.next(), by.next()) {
+            (Some(plugin), None) => format!("node(s) didn't satisfy plugin {plugin}"),
+            _ => format!(
+                "node(s) didn't satisfy plugin(s) {} simultaneously",
+                go_list(&self.by)
+            ),
+        };
+        Rejection::new(RejectionKind::UnschedulableAndUnresolvable, NOBODY, reason)
+    }
+}
+
+// === impl Filters ===
+
+impl<'a> Filters<'a> {
+    fn new(cycle: &Cycle<'a>, skipped: &BTreeSet<PluginName>) -> Self {
+        let classes = cycle.cluster.vocabulary().node_class_count();
+        let plugins = cycle
+            .profile
+            .points
+            .filter
+            .iter()
+            .map(|index| cycle.profile.plugin(*index))
+            .filter(|plugin| !skipped.contains(plugin.name()))
+            .filter_map(|plugin| plugin.as_filter())
+            .map(|filter| match filter.scope(&cycle.pod) {
+                FilterScope::Node => (filter, None),
+                FilterScope::NodeClass => (filter, Some(vec![None; classes])),
+            })
+            .collect();
+        Self { plugins }
+    }
+
+    /// Runs the filters until the first that says no.
+    fn run(&mut self, state: &CycleState, pod: &PodView<'_>, node: &NodeView<'_>) -> FilterVerdict {
+        for (filter, by_class) in &mut self.plugins {
+            let verdict = match by_class {
+                None => filter.filter(state, pod, node),
+                Some(verdicts) => verdicts[node.class_id().index()]
+                    .get_or_insert_with(|| filter.filter(state, pod, node))
+                    .clone(),
+            };
+            if verdict != FilterVerdict::Fits {
+                return verdict;
+            }
+        }
+        FilterVerdict::Fits
+    }
+}
+
+impl FilterRunner for Cycle<'_> {
+    fn run_filters(
+        &self,
+        state: &CycleState,
+        pod: &PodView<'_>,
+        node: &NodeView<'_>,
+    ) -> FilterVerdict {
+        let points = &self.profile.points;
+        let filters = points
+            .filter
+            .iter()
+            .filter_map(|i| self.profile.plugin(*i).as_filter());
+        filters
+            .map(|filter| filter.filter(state, pod, node))
+            .find(|verdict| *verdict != FilterVerdict::Fits)
+            .unwrap_or(FilterVerdict::Fits)
+    }
+
+    fn add_pod(
+        &self,
+        state: &mut CycleState,
+        pod: &PodView<'_>,
+        added: &PodView<'_>,
+        node: &NodeView<'_>,
+    ) {
+        for index in &self.profile.points.pre_filter {
+            let plugin = self.profile.plugin(*index).as_pre_filter();
+            if let Some(extensions) = plugin.and_then(|plugin| plugin.extensions()) {
+                extensions.add_pod(state, pod, added, node);
+            }
+        }
+    }
+
+    fn remove_pod(
+        &self,
+        state: &mut CycleState,
+        pod: &PodView<'_>,
+        removed: &PodView<'_>,
+        node: &NodeView<'_>,
+    ) {
+        for index in &self.profile.points.pre_filter {
+            let plugin = self.profile.plugin(*index).as_pre_filter();
+            if let Some(extensions) = plugin.and_then(|plugin| plugin.extensions()) {
+                extensions.remove_pod(state, pod, removed, node);
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Which of the nodes that will do is how good (`prioritizeNodes`).
+
+use std::collections::BTreeSet;
+
+use crate::engine::framework::extender::Answer;
+use crate::engine::framework::extension_points::{MAX_NODE_SCORE, MIN_NODE_SCORE, PreScoreVerdict};
+use crate::engine::framework::{PluginError, PluginName};
+use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
+
+/// The greatest score an extender gives (`extenderv1.MaxExtenderPriority`).
+const MAX_EXTENDER_SCORE: i64 = 10;
+
+/// The scores of one plugin, parallel to the feasible nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginScores {
+    /// Who scores.
+    pub plugin: PluginName,
+    /// What a score of it counts.
+    pub weight: i64,
+    /// As given.
+    pub raw: Vec<i64>,
+    /// 0..=100.
+    pub normalized: Vec<i64>,
+}
+
+impl<'a> Cycle<'a> {
+    pub(super) fn score_nodes(&self, evaluation: &mut Evaluation<'a>) -> Result<(), Interruption> {
+        let skipped = self.pre_score(evaluation)?;
+        let mut totals = vec![0_i64; evaluation.feasible.len()];
+        for &(index, weight) in &self.profile.points.score {
+            let plugin = self.profile.plugin(index);
+            if skipped.contains(plugin.name()) {
+                continue;
+            }
+            let scores = self.plugin_scores(evaluation, index, weight)?;
+            for (total, score) in totals.iter_mut().zip(&scores.normalized) {
+                *total += score * weight;
+            }
+            evaluation.scores.push(scores);
+        }
+        self.add_extender_scores(evaluation, &mut totals);
+        evaluation.totals = totals;
+        Ok(())
+    }
+
+    fn pre_score(
+        &self,
+        evaluation: &mut Evaluation<'a>,
+    ) -> Result<BTreeSet<PluginName>, Interruption> {
+        let mut skipped = BTreeSet::new();
+        for index in &self.profile.points.pre_score {
+            let plugin = self.profile.plugin(*index);
+            let Some(pre_score) = plugin.as_pre_score() else {
+                continue;
+            };
+            let state = &mut evaluation.state;
+            match pre_score.pre_score(state, &self.pod, &evaluation.feasible) {
+                PreScoreVerdict::Proceed => {}
+                PreScoreVerdict::Skip => {
+                    skipped.insert(plugin.name());
+                }
+                PreScoreVerdict::Failed(error) => {
+                    let message = format!("running PreScore plugin {:?}: {error}", plugin.name());
+                    return Err(failed(plugin.name(), message));
+                }
+            }
+        }
+        Ok(skipped)
+    }
+
+    fn plugin_scores(
+        &self,
+        evaluation: &Evaluation<'a>,
+        index: usize,
+        weight: i64,
+    ) -> Result<PluginScores, Interruption> {
+        let name = self.profile.plugin(index).name();
+        let running =
+            |error: PluginError| failed(name, format!("running Score plugin {name:?}: {error}"));
+        let Some(plugin) = self.profile.plugin(index).as_score() else {
+            return Err(failed(name, format!("plugin {name:?} does not score")));
+        };
+        let (state, nodes) = (&evaluation.state, &evaluation.feasible);
+        let raw = nodes
+            .iter()
+            .map(|node| plugin.score(state, &self.pod, node))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(running)?;
+        let mut normalized = raw.clone();
+        plugin
+            .normalize(state, &self.pod, nodes, &mut normalized)
+            .map_err(running)?;
+        let range = MIN_NODE_SCORE..=MAX_NODE_SCORE;
+        if let Some(score) = normalized.iter().find(|score| !range.contains(score)) {
+            return Err(failed(
+                name,
+                format!(
+                    "plugin {name:?} returns an invalid score {score}, it should in the range of \
+                     [{MIN_NODE_SCORE}, {MAX_NODE_SCORE}] after normalizing"
+                ),
+            ));
+        }
+        Ok(PluginScores {
+            plugin: name,
+            weight,
+            raw,
+            normalized,
+        })
+    }
+
+    fn add_extender_scores(&self, evaluation: &Evaluation<'a>, totals: &mut [i64]) {
+        for (_, answer) in self.answers {
+            let Answer::Opinion { scores, weight, .. } = answer else {
+                continue;
+            };
+            for (node, total) in evaluation.feasible.iter().zip(totals.iter_mut()) {
+                let score = scores.get(node.name()).copied().unwrap_or(0);
+                *total += score * weight * (MAX_NODE_SCORE / MAX_EXTENDER_SCORE);
+            }
+        }
+    }
+}
+
+fn failed(plugin: PluginName, message: String) -> Interruption {
+    Interruption::Failed(PluginError { plugin, message })
+}
