@@ -1,7 +1,15 @@
 //! The scheduler itself: queue, cache, scheduling and binding cycles, diagnosis.
 //!
-//! Pure: events and time in, effects out.
+//! Pure: events and time in, effects out. Same events, same seed, same configuration ⇒ the same
+//! decisions, byte for byte. The driver's manual:
+//!
+//! 1. [`Engine::tick`] with the time, then [`Engine::handle`] with what happened;
+//! 2. [`Engine::schedule_one`] until it has nothing to do, or while the dispatcher has room;
+//! 3. [`Engine::drain_effects`] and carry them out; report each with
+//!    [`ClusterEvent::EffectCompleted`];
+//! 4. sleep until the next event or [`Engine::next_deadline`].
 
+pub mod binding_cycle;
 pub mod cache;
 pub mod decision;
 pub mod diagnosis;
@@ -10,3 +18,220 @@ pub mod event;
 pub mod framework;
 pub mod queue;
 pub mod scheduling_cycle;
+
+mod attempt;
+mod effects;
+mod node_events;
+mod pod_events;
+mod profiles;
+mod queue_plugins;
+mod report;
+
+pub use attempt::Attempt;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use crate::engine::binding_cycle::Bindings;
+use crate::engine::cache::tie_break::TieBreak;
+use crate::engine::cache::{Cache, CacheSize};
+use crate::engine::decision::Decision;
+use crate::engine::effect::Effect;
+use crate::engine::effects::Effects;
+use crate::engine::event::ClusterEvent;
+use crate::engine::framework::PluginName;
+use crate::engine::framework::extender::Answer;
+use crate::engine::profiles::Profiles;
+use crate::engine::queue::{IncomingPods, Place, QueueConfig, SchedulingQueue};
+use crate::model::pod_info::{PodKey, PodUid};
+use crate::model::symbols::Symbols;
+use crate::model::timestamp::Timestamp;
+
+/// Pods whose objects cannot be read are remembered by name, at most this many; the log has the
+/// rest.
+const QUARANTINE_MAX: usize = 1024;
+
+/// What an engine is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct EngineConfig {
+    /// Keys the hashers and the ring of ties.
+    pub seed: u64,
+    /// Which of equally good nodes wins.
+    pub tie_break: TieBreak,
+    /// Times of the queue.
+    pub queue: QueueConfig,
+}
+
+/// The scheduler.
+#[derive(Debug)]
+pub struct Engine {
+    config: EngineConfig,
+    now: Timestamp,
+    cache: Cache,
+    queue: SchedulingQueue,
+    profiles: Profiles,
+    bindings: Bindings,
+    effects: Effects,
+    /// Every pod that is in the queue, on its way or on a node, by name: a new UID under a known
+    /// name means that the old pod is gone.
+    known: BTreeMap<PodKey, PodUid>,
+    /// Attempts that wait for an answer, with the answers they have.
+    suspended: BTreeMap<PodUid, Vec<(PluginName, Answer)>>,
+    /// Attempts whose answer has come.
+    resumable: VecDeque<PodUid>,
+    /// Objects that cannot be read, with the reason.
+    quarantine: BTreeMap<String, String>,
+    observations: Observations,
+}
+
+/// What happened since the driver last looked, for metrics.
+#[derive(Debug, Default)]
+pub struct Observations {
+    /// Pods that entered a queue.
+    pub incoming: IncomingPods,
+    /// Pods that were bound.
+    pub bound: Vec<BoundPod>,
+    /// Pods that only the flush had woken.
+    pub scheduled_after_flush: u64,
+    /// How long pods waited at `Permit`, with what came of it.
+    pub permit_waits: Vec<(std::time::Duration, &'static str)>,
+}
+
+/// A pod that was bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundPod {
+    /// The profile that placed it.
+    pub profile: Arc<str>,
+    /// How many attempts it took.
+    pub attempts: u32,
+    /// From the first attempt to the binding.
+    pub since_first_attempt: std::time::Duration,
+}
+
+impl Engine {
+    /// An engine that knows no node, no pod and no profile.
+    pub fn new(config: EngineConfig) -> Self {
+        Self {
+            config,
+            now: Timestamp::EPOCH,
+            cache: Cache::new(config.seed),
+            queue: SchedulingQueue::new(config.queue, config.seed),
+            profiles: Profiles::default(),
+            bindings: Bindings::default(),
+            effects: Effects::default(),
+            known: BTreeMap::new(),
+            suspended: BTreeMap::new(),
+            resumable: VecDeque::new(),
+            quarantine: BTreeMap::new(),
+            observations: Observations::default(),
+        }
+    }
+
+    /// Takes in what happened.
+    pub fn handle(&mut self, event: ClusterEvent) {
+        match event {
+            ClusterEvent::NodeApplied(node) => self.apply_node(&node),
+            ClusterEvent::NodeDeleted(node) => {
+                self.delete_node(node.metadata.name.as_deref().unwrap_or_default());
+            }
+            ClusterEvent::NodesResynced(nodes) => self.resync_nodes(&nodes),
+            ClusterEvent::PodApplied(pod) => self.apply_pod(&pod),
+            ClusterEvent::PodDeleted(pod) => self.delete_pod(&PodUid::of(&pod)),
+            ClusterEvent::PodsResynced(pods) => self.resync_pods(&pods),
+            // Labels of namespaces are read by selectors of affinity between pods only.
+            ClusterEvent::NamespaceApplied(_)
+            | ClusterEvent::NamespaceDeleted(_)
+            | ClusterEvent::NamespacesResynced(_) => {}
+            ClusterEvent::ProfilesChanged(profiles) => self.change_profiles(profiles),
+            ClusterEvent::EffectCompleted { id, outcome } => self.complete_effect(id, outcome),
+        }
+    }
+
+    /// Tells the time; it never goes back. Moves what is due.
+    pub fn tick(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+        let plugins = queue_plugins::Ask {
+            profiles: &self.profiles,
+            cache: &self.cache,
+        };
+        self.queue.tick(self.now, &plugins);
+        self.expire_permits();
+        self.profiles
+            .release_retired(self.cache.vocabulary.symbols_mut());
+    }
+
+    /// When to tick again at the latest.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        let queue = self.queue.next_deadline();
+        queue.into_iter().chain(self.bindings.next_deadline()).min()
+    }
+
+    /// Whether [`Self::schedule_one`] has something to do.
+    pub fn has_ready(&self) -> bool {
+        !self.resumable.is_empty() || self.queue.has_ready()
+    }
+
+    /// Runs one scheduling cycle, if a pod is ready.
+    pub fn schedule_one(&mut self) -> Option<Decision> {
+        self.schedule_one_with(|_| ())
+    }
+
+    /// What is to be done.
+    pub fn drain_effects(&mut self) -> impl Iterator<Item = Effect> + '_ {
+        self.effects.drain()
+    }
+
+    /// What happened since the last call, for metrics.
+    pub fn take_observations(&mut self) -> Observations {
+        let mut observations = std::mem::take(&mut self.observations);
+        observations.incoming = self.queue.take_incoming();
+        observations.scheduled_after_flush = self.queue.take_scheduled_after_flush();
+        observations
+    }
+
+    /// The interned texts, to compile profiles against them.
+    pub fn symbols_mut(&mut self) -> &mut Symbols {
+        self.cache.vocabulary.symbols_mut()
+    }
+
+    /// The queue, to look at.
+    pub fn queue(&self) -> &SchedulingQueue {
+        &self.queue
+    }
+
+    /// The cache, to look at.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// How many nodes and pods are known.
+    pub fn cache_size(&self) -> CacheSize {
+        self.cache.size()
+    }
+
+    /// How many pods of a profile are in each place of the queue.
+    pub fn pending_by_profile(&self) -> BTreeMap<Arc<str>, BTreeMap<Place, usize>> {
+        let mut counts = BTreeMap::<Arc<str>, BTreeMap<Place, usize>>::new();
+        for (pod, place) in self.queue.pods() {
+            let of_profile = counts
+                .entry(Arc::clone(&pod.info.scheduler_name))
+                .or_default();
+            *of_profile.entry(place).or_default() += 1;
+        }
+        counts
+    }
+
+    /// Objects that cannot be read, with the reason.
+    pub fn quarantine(&self) -> &BTreeMap<String, String> {
+        &self.quarantine
+    }
+
+    fn quarantine_object(&mut self, name: String, reason: String) {
+        if self.quarantine.len() < QUARANTINE_MAX || self.quarantine.contains_key(&name) {
+            self.quarantine.insert(name, reason);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -26,6 +26,7 @@ pub use in_flight::RecordedChange;
 pub use places::Place;
 pub use plugins::QueuePlugins;
 pub use queued_pod::QueuedPod;
+pub(crate) use target_pod::any_less;
 pub use target_pod::target_pod_change;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -178,7 +179,7 @@ impl SchedulingQueue {
         plugins: &dyn QueuePlugins,
     ) -> Option<PodInfo> {
         if self.places.get(&info.uid).is_some() {
-            return self.update(now, info, ActionType::UPDATE, plugins);
+            return self.update(now, info, Some(ActionType::UPDATE), plugins);
         }
         let pod = QueuedPod::new(info, now);
         self.enter(
@@ -191,27 +192,28 @@ impl SchedulingQueue {
         None
     }
 
-    /// The pod changed as `change` says (see [`target_pod_change`]). Gives the earlier version
-    /// back to the caller, who releases it.
+    /// The pod changed as `change` says (see [`target_pod_change`]); `None` moves nothing. Gives
+    /// the earlier version back to the caller, who releases it.
     #[must_use = "the earlier version holds references"]
     pub fn update(
         &mut self,
         now: Timestamp,
         info: PodInfo,
-        change: ActionType,
+        change: Option<ActionType>,
         plugins: &dyn QueuePlugins,
     ) -> Option<PodInfo> {
         let uid = info.uid.clone();
         let Some(place) = self.places.place(&uid) else {
             return self.add(now, info, plugins);
         };
+        let earlier = self.places.replace_info(info);
+        let Some(change) = change else { return earlier };
         let event = ClusterEventKind::new(EventResource::TargetPod, change);
         let recorded = RecordedChange {
             event,
             node: None,
             pod: Some(uid.clone()),
         };
-        let earlier = self.places.replace_info(info);
         match place {
             Place::InFlight => self.in_flight.record(recorded),
             Place::Active | Place::Backoff => self.reorder(&uid, plugins),

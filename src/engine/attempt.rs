@@ -1,0 +1,303 @@
+//! One attempt: pop a pod, run the cycle, apply what it found (`ScheduleOne`).
+
+use std::sync::Arc;
+
+use crate::engine::Engine;
+use crate::engine::cache::snapshot::{PodView, Snapshot};
+use crate::engine::decision::{BEST_NODES_KEPT, Decision, Outcome};
+use crate::engine::diagnosis::{Diagnosis, NO_NODES_AVAILABLE};
+use crate::engine::effect::EffectAction;
+use crate::engine::framework::extender::Question;
+use crate::engine::framework::extension_points::Refusal;
+use crate::engine::framework::profile::Profile;
+use crate::engine::framework::{CycleState, PluginError};
+use crate::engine::queue::Rejectors;
+use crate::engine::queue_plugins::Ask;
+use crate::engine::report::FailureReason;
+use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
+use crate::model::pod_info::{PodInfo, PodUid};
+
+/// What an attempt found, before it is applied: all there is to know about it.
+#[derive(Debug)]
+pub struct Attempt<'a> {
+    /// The pod.
+    pub pod: PodView<'a>,
+    /// The cluster that was judged.
+    pub cluster: Snapshot<'a>,
+    /// What was found, or why nothing could be.
+    pub result: Result<&'a Evaluation<'a>, &'a PluginError>,
+}
+
+/// What is left of an evaluation when the cache is let go.
+enum Found {
+    Node {
+        node: Arc<str>,
+        state: CycleState,
+        summary: Summary,
+    },
+    NoFit {
+        summary: Summary,
+        nominated: Option<(Arc<str>, Vec<PodUid>)>,
+    },
+    NoNodes,
+    Question(Question),
+    Error(PluginError),
+}
+
+/// The compact part of an evaluation.
+#[derive(Default)]
+struct Summary {
+    feasible_count: usize,
+    best: Vec<(Arc<str>, i64)>,
+    diagnosis: Diagnosis,
+}
+
+impl Engine {
+    /// Runs one scheduling cycle, if a pod is ready. `inspect` sees what the cycle found before it
+    /// is applied.
+    pub fn schedule_one_with(&mut self, inspect: impl FnMut(&Attempt<'_>)) -> Option<Decision> {
+        let uid = match self.resumable.pop_front() {
+            Some(uid) => uid,
+            None => self.queue.pop(self.now)?,
+        };
+        let queued = self.queue.get(&uid)?;
+        let (info, attempt) = (queued.info.clone(), queued.attempts);
+        let profile = self.profiles.get(&info.scheduler_name).map(Arc::clone);
+        let mut decision = Decision {
+            pod: info.key.clone(),
+            uid: uid.clone(),
+            profile: Arc::clone(&info.scheduler_name),
+            attempt,
+            outcome: Outcome::Skipped,
+            node_count: self.cache.nodes.len(),
+            feasible_count: 0,
+            best: Vec::new(),
+            diagnosis: Diagnosis::default(),
+            nominated_node: info.nominated_node.clone(),
+            victims: Vec::new(),
+        };
+        let Some(profile) = profile.filter(|_| !info.is_terminating) else {
+            self.skip(&uid, &info);
+            return Some(decision);
+        };
+        let found = self.find(&info, &profile, inspect);
+        self.apply(found, &info, profile, &mut decision);
+        Some(decision)
+    }
+
+    /// A pod that is being deleted is not scheduled (`skipPodSchedule`).
+    fn skip(&mut self, uid: &PodUid, info: &PodInfo) {
+        if info.is_terminating {
+            self.report_terminating(info);
+        }
+        self.forget_pending(uid);
+    }
+
+    fn find(
+        &self,
+        info: &PodInfo,
+        profile: &Profile,
+        mut inspect: impl FnMut(&Attempt<'_>),
+    ) -> Found {
+        let cluster = self.cache.snapshot();
+        if cluster.is_empty() {
+            return Found::NoNodes;
+        }
+        let pod = PodView::new(info, &self.cache.vocabulary);
+        let answers = self.suspended.get(&info.uid).map_or(&[][..], Vec::as_slice);
+        let (tie_break, seed) = (self.config.tie_break, self.config.seed);
+        let cycle = Cycle {
+            profile,
+            cluster,
+            pod,
+            answers,
+            tie_break,
+            seed,
+        };
+        match cycle.run() {
+            Ok(evaluation) => {
+                inspect(&Attempt {
+                    pod,
+                    cluster,
+                    result: Ok(&evaluation),
+                });
+                Found::from(evaluation)
+            }
+            Err(Interruption::Failed(error)) => {
+                inspect(&Attempt {
+                    pod,
+                    cluster,
+                    result: Err(&error),
+                });
+                Found::Error(error)
+            }
+            Err(Interruption::Question(question)) => Found::Question(question),
+        }
+    }
+
+    fn apply(
+        &mut self,
+        found: Found,
+        info: &PodInfo,
+        profile: Arc<Profile>,
+        decision: &mut Decision,
+    ) {
+        if let Found::Question(question) = found {
+            self.suspended.entry(info.uid.clone()).or_default();
+            self.effects.emit(info, EffectAction::Ask(question));
+            decision.outcome = Outcome::Suspended;
+            return;
+        }
+        self.suspended.remove(&info.uid);
+        match found {
+            Found::Node {
+                node,
+                state,
+                summary,
+            } => {
+                decision.summarize(summary);
+                decision.outcome = match self.assume(info, profile, Arc::clone(&node), state) {
+                    Ok(()) => Outcome::Scheduled { node },
+                    Err(refusal) => self.refuse(info, refusal, decision),
+                };
+            }
+            Found::NoFit { summary, nominated } => {
+                decision.summarize(summary);
+                let (node, victims) = nominated.unzip();
+                decision.nominated_node = node;
+                decision.victims = victims.unwrap_or_default();
+                let message = decision.diagnosis.to_string();
+                let rejectors = Rejectors {
+                    unschedulable: decision.diagnosis.unschedulable_plugins.clone(),
+                    pending: decision.diagnosis.pending_plugins.clone(),
+                };
+                self.fail(
+                    info,
+                    rejectors,
+                    FailureReason::Unschedulable,
+                    &message,
+                    decision,
+                );
+                decision.outcome = Outcome::Unschedulable { message };
+            }
+            Found::NoNodes => {
+                let message = NO_NODES_AVAILABLE.to_owned();
+                decision.nominated_node = None;
+                let rejectors = Rejectors::error();
+                self.fail(
+                    info,
+                    rejectors,
+                    FailureReason::Unschedulable,
+                    &message,
+                    decision,
+                );
+                decision.outcome = Outcome::Unschedulable { message };
+            }
+            Found::Error(error) => {
+                decision.outcome = self.refuse(info, Refusal::Failed(error), decision);
+            }
+            Found::Question(_) => {}
+        }
+    }
+
+    /// The attempt ended on the way from a chosen node to the binding, or with an error.
+    fn refuse(&mut self, info: &PodInfo, refusal: Refusal, decision: &mut Decision) -> Outcome {
+        decision.nominated_node = None;
+        match refusal {
+            Refusal::Rejected(rejection) => {
+                decision.diagnosis = Diagnosis {
+                    node_count: 1,
+                    ..Diagnosis::default()
+                };
+                decision.diagnosis.add(&rejection, 1);
+                let message = decision.diagnosis.to_string();
+                let rejectors = Rejectors {
+                    unschedulable: decision.diagnosis.unschedulable_plugins.clone(),
+                    pending: decision.diagnosis.pending_plugins.clone(),
+                };
+                self.fail(
+                    info,
+                    rejectors,
+                    FailureReason::Unschedulable,
+                    &message,
+                    decision,
+                );
+                Outcome::Unschedulable { message }
+            }
+            Refusal::Failed(error) => {
+                let message = error.to_string();
+                let reason = FailureReason::SchedulerError;
+                self.fail(info, Rejectors::error(), reason, &message, decision);
+                Outcome::Error { message }
+            }
+        }
+    }
+
+    /// Back to the queue with the reason (`handleSchedulingFailure`).
+    fn fail(
+        &mut self,
+        info: &PodInfo,
+        rejectors: Rejectors,
+        reason: FailureReason,
+        message: &str,
+        decision: &Decision,
+    ) {
+        let plugins = Ask {
+            profiles: &self.profiles,
+            cache: &self.cache,
+        };
+        self.queue.requeue(self.now, &info.uid, rejectors, &plugins);
+        self.report_failure(info, reason, message, decision.nominated_node.clone());
+    }
+}
+
+impl Decision {
+    fn summarize(&mut self, summary: Summary) {
+        self.feasible_count = summary.feasible_count;
+        self.best = summary.best;
+        self.diagnosis = summary.diagnosis;
+    }
+}
+
+impl From<Evaluation<'_>> for Found {
+    fn from(evaluation: Evaluation<'_>) -> Self {
+        let mut best: Vec<(Arc<str>, i64)> = evaluation
+            .feasible
+            .iter()
+            .zip(
+                evaluation
+                    .totals
+                    .iter()
+                    .copied()
+                    .chain(std::iter::repeat(0)),
+            )
+            .map(|(node, total)| (Arc::clone(node.name()), total))
+            .collect();
+        let order =
+            |a: &(Arc<str>, i64), b: &(Arc<str>, i64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0));
+        if best.len() > BEST_NODES_KEPT {
+            best.select_nth_unstable_by(BEST_NODES_KEPT, order);
+            best.truncate(BEST_NODES_KEPT);
+        }
+        best.sort_unstable_by(order);
+        let chosen = evaluation
+            .chosen
+            .map(|index| Arc::clone(evaluation.feasible[index].name()));
+        let summary = Summary {
+            feasible_count: evaluation.feasible.len(),
+            best,
+            diagnosis: evaluation.diagnosis,
+        };
+        match chosen {
+            Some(node) => Self::Node {
+                node,
+                state: evaluation.state,
+                summary,
+            },
+            None => Self::NoFit {
+                summary,
+                nominated: evaluation.nominated,
+            },
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The way from a chosen node to a bound pod: assume, reserve, permit, then a chain of effects.
+//!
+//! ```text
+//!  assume ─▶ Reserve ─▶ Permit ─┬─ allow ─▶ (nominate) ─▶ PreBind … ─▶ Bind ─▶ PostBind
+//!                               └─ wait ──▶ Waiting ─┘          any failure: unreserve, forget,
+//!                                                               back to the queue
+//! ```
+//!
+//! The engine owns the chain: each effect has exactly one completion, and the next step follows
+//! it. A pod that is deleted on the way leaves no trace. Mirrors `bindingCycle` of
+//! `schedule_one.go`.
+
+mod chain;
+mod failure;
+mod permit;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::engine::Engine;
+use crate::engine::cache::snapshot::{NodeView, PodView};
+use crate::engine::effect::{EffectId, EffectOutcome};
+use crate::engine::framework::extension_points::Refusal;
+use crate::engine::framework::profile::Profile;
+use crate::engine::framework::reservations::Reservations;
+use crate::engine::framework::{CycleState, PluginName};
+use crate::engine::queue::QueuedPod;
+use crate::model::map::IdMap;
+use crate::model::objects::Pod;
+use crate::model::pod_info::{PodInfo, PodUid};
+use crate::model::timestamp::Timestamp;
+
+/// Pods on their way to a node.
+#[derive(Debug, Default)]
+pub(super) struct Bindings(BTreeMap<PodUid, Binding>);
+
+/// A pod on its way to a node.
+#[derive(Debug)]
+struct Binding {
+    node: Arc<str>,
+    profile: Arc<Profile>,
+    state: CycleState,
+    stage: Stage,
+    /// The queue's entry; while the pod waits at `Permit` the queue has it, in flight.
+    queued: Option<QueuedPod>,
+}
+
+/// How far a pod has come.
+#[derive(Debug)]
+enum Stage {
+    /// Held at `Permit` by these plugins, each until then. Exits: all let it go; one rejects it;
+    /// a time is up; the pod is deleted.
+    Waiting {
+        held_by: BTreeMap<PluginName, Timestamp>,
+        since: Timestamp,
+    },
+    /// The node is being written into the status, since the rest takes time (KEP-5278). Exits:
+    /// completion, whatever it says.
+    Nominating(EffectId),
+    /// Effects of `PreBind` plugins are under way. Exits: all done; one fails.
+    PreBinding {
+        next: usize,
+        running: IdMap<EffectId, usize>,
+    },
+    /// The binding is under way, by this plugin. Exits: completion.
+    Binding(EffectId, PluginName),
+}
+
+// === impl Bindings ===
+
+impl Bindings {
+    /// Whether the pod is on its way.
+    pub(super) fn contains(&self, uid: &PodUid) -> bool {
+        self.0.contains_key(uid)
+    }
+
+    /// When a wait at `Permit` ends at the latest.
+    pub(super) fn next_deadline(&self) -> Option<Timestamp> {
+        let held = self.0.values().filter_map(|binding| match &binding.stage {
+            Stage::Waiting { held_by, .. } => held_by.values().min().copied(),
+            Stage::Nominating(_) | Stage::PreBinding { .. } | Stage::Binding(..) => None,
+        });
+        held.min()
+    }
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// Assumes that the pod is on `node`, reserves, asks for the permit, and starts the chain.
+    pub(super) fn assume(
+        &mut self,
+        info: &PodInfo,
+        profile: Arc<Profile>,
+        node: Arc<str>,
+        mut state: CycleState,
+    ) -> Result<(), Refusal> {
+        let mut assumed = self.cache.vocabulary.share_pod(info);
+        assumed.node_name = Some(Arc::clone(&node));
+        self.cache.assume_pod(assumed);
+        let outcome = self
+            .reserve(&profile, &mut state, info, &node)
+            .and_then(|()| self.permit(&profile, &mut state, info, &node));
+        let held_by = match outcome {
+            Ok(held_by) => held_by,
+            Err(refusal) => {
+                self.unreserve(&profile, &mut state, info, &node);
+                self.forget_assumed(info);
+                return Err(refusal);
+            }
+        };
+        let uid = info.uid.clone();
+        let stage = Stage::Waiting {
+            held_by,
+            since: self.now,
+        };
+        self.bindings.0.insert(
+            uid.clone(),
+            Binding {
+                node,
+                profile,
+                state,
+                stage,
+                queued: None,
+            },
+        );
+        self.start_when_permitted(&uid);
+        Ok(())
+    }
+
+    fn reserve(
+        &mut self,
+        profile: &Profile,
+        state: &mut CycleState,
+        info: &PodInfo,
+        node: &str,
+    ) -> Result<(), Refusal> {
+        let mut reservations = std::mem::take(&mut self.cache.reservations);
+        let result = self.views(info, node).map_or(Ok(()), |(pod, node)| {
+            let plugins = profile
+                .points
+                .reserve
+                .iter()
+                .map(|index| profile.plugin(*index));
+            plugins
+                .filter_map(|plugin| plugin.as_reserve())
+                .find_map(|plugin| plugin.reserve(state, &mut reservations, &pod, &node))
+                .map_or(Ok(()), Err)
+        });
+        self.cache.reservations = reservations;
+        result
+    }
+
+    /// Undoes the reservations of all plugins, last first.
+    fn unreserve(&mut self, profile: &Profile, state: &mut CycleState, info: &PodInfo, node: &str) {
+        self.with_reservations(info, |reservations, pod| {
+            for index in profile.points.reserve.iter().rev() {
+                if let Some(plugin) = profile.plugin(*index).as_reserve() {
+                    plugin.unreserve(state, reservations, pod, node);
+                }
+            }
+        });
+    }
+
+    fn with_reservations(
+        &mut self,
+        info: &PodInfo,
+        act: impl FnOnce(&mut Reservations, &PodView<'_>),
+    ) {
+        let mut reservations = std::mem::take(&mut self.cache.reservations);
+        act(
+            &mut reservations,
+            &PodView::new(info, &self.cache.vocabulary),
+        );
+        self.cache.reservations = reservations;
+    }
+
+    /// The pod and its node; `None` if the node is gone meanwhile.
+    fn views<'a>(&'a self, info: &'a PodInfo, node: &str) -> Option<(PodView<'a>, NodeView<'a>)> {
+        let cluster = self.cache.snapshot();
+        Some((
+            PodView::new(info, &self.cache.vocabulary),
+            cluster.node(node)?,
+        ))
+    }
+
+    /// An effect ended.
+    pub(super) fn complete_effect(&mut self, id: EffectId, outcome: EffectOutcome) {
+        let Some(uid) = self.effects.owner(id) else {
+            return;
+        };
+        if let EffectOutcome::Answered(answer) = outcome {
+            return self.resume(uid, id, answer);
+        }
+        if self.suspended.contains_key(&uid) {
+            let text = match outcome {
+                EffectOutcome::Failed(failure) => failure.message,
+                _ => "the question was not answered".to_owned(),
+            };
+            let answer = crate::engine::framework::extender::Answer::Failed(text);
+            return self.resume(uid, id, answer);
+        }
+        self.advance(&uid, id, outcome);
+    }
+
+    /// A newer version of a pod on its way, still without a node.
+    pub(super) fn update_binding(&mut self, pod: &Pod, uid: &PodUid) {
+        let Ok(info) = self.cache.vocabulary.compile_pod(pod) else {
+            return;
+        };
+        let earlier = match self
+            .bindings
+            .0
+            .get_mut(uid)
+            .and_then(|binding| binding.queued.as_mut())
+        {
+            Some(queued) => Some(std::mem::replace(&mut queued.info, info)),
+            None => {
+                let plugins = crate::engine::queue_plugins::Ask {
+                    profiles: &self.profiles,
+                    cache: &self.cache,
+                };
+                self.queue.update(self.now, info, None, &plugins)
+            }
+        };
+        if let Some(earlier) = earlier {
+            self.cache.vocabulary.release_pod(&earlier);
+        }
+    }
+}

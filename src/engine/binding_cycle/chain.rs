@@ -1,0 +1,333 @@
+//! The chain of effects: nominate, `PreBind`, `Bind`, and answers of extenders.
+
+use std::sync::Arc;
+
+use crate::engine::binding_cycle::{Binding, Stage};
+use crate::engine::cache::snapshot::PodView;
+use crate::engine::effect::{EffectAction, EffectId, EffectOutcome, StatusPatch};
+use crate::engine::framework::PluginError;
+use crate::engine::framework::extender::Answer;
+use crate::engine::framework::extension_points::{PreBindPreFlight, PreBindStep, Refusal};
+use crate::engine::{BoundPod, Engine};
+use crate::model::map::IdMap;
+use crate::model::pod_info::{PodInfo, PodUid};
+
+impl Engine {
+    /// Leaves the queue and starts the chain, if no plugin holds the pod.
+    pub(super) fn start_when_permitted(&mut self, uid: &PodUid) {
+        let Some(binding) = self.bindings.0.get(uid) else {
+            return;
+        };
+        let Stage::Waiting { held_by, since } = &binding.stage else {
+            return;
+        };
+        let has_waited = *since != self.now;
+        if !held_by.is_empty() {
+            let node = Arc::clone(&binding.node);
+            self.nominate(uid, node, |effects, pod, action| effects.tell(pod, action));
+            return;
+        }
+        if has_waited {
+            self.observe_permit_wait(uid, "allowed");
+        }
+        let takes_time = !has_waited && self.has_pre_bind_work(uid);
+        let queued = self.queue.done(uid);
+        let Some(binding) = self.bindings.0.get_mut(uid) else {
+            return;
+        };
+        binding.queued = queued;
+        binding.stage = Stage::PreBinding {
+            next: 0,
+            running: IdMap::default(),
+        };
+        let node = Arc::clone(&binding.node);
+        if takes_time {
+            let nominating =
+                self.nominate(uid, node, |effects, pod, action| effects.emit(pod, action));
+            if let (Some(id), Some(binding)) = (nominating, self.bindings.0.get_mut(uid)) {
+                binding.stage = Stage::Nominating(id);
+                return;
+            }
+        }
+        self.pre_bind(uid);
+    }
+
+    /// Writes the node into the status of a pod whose binding takes time.
+    fn nominate<T>(
+        &mut self,
+        uid: &PodUid,
+        node: Arc<str>,
+        send: impl FnOnce(&mut crate::engine::effects::Effects, &PodInfo, EffectAction) -> T,
+    ) -> Option<T> {
+        let pod = self.cache.pod(uid)?;
+        if pod.nominated_node.as_ref() == Some(&node) {
+            return None;
+        }
+        let patch = StatusPatch {
+            condition: None,
+            nominated_node: Some(node),
+        };
+        Some(send(
+            &mut self.effects,
+            pod,
+            EffectAction::PatchStatus(patch),
+        ))
+    }
+
+    fn has_pre_bind_work(&self, uid: &PodUid) -> bool {
+        let Some(binding) = self.bindings.0.get(uid) else {
+            return false;
+        };
+        let points = &binding.profile.points;
+        (0..points.pre_bind.len())
+            .any(|at| self.pre_flight(binding, uid, at) != PreBindPreFlight::Skip)
+    }
+
+    fn pre_flight(&self, binding: &Binding, uid: &PodUid, at: usize) -> PreBindPreFlight {
+        let plugin = binding.profile.plugin(binding.profile.points.pre_bind[at]);
+        let views = self
+            .cache
+            .pod(uid)
+            .and_then(|info| self.views(info, &binding.node));
+        match (plugin.as_pre_bind(), views) {
+            (Some(plugin), Some((pod, node))) => plugin.pre_flight(&binding.state, &pod, &node),
+            _ => PreBindPreFlight::Skip,
+        }
+    }
+
+    /// An effect of the chain ended; what is next?
+    pub(super) fn advance(&mut self, uid: &PodUid, id: EffectId, outcome: EffectOutcome) {
+        let Some(binding) = self.bindings.0.get_mut(uid) else {
+            return;
+        };
+        match &mut binding.stage {
+            Stage::Nominating(expected) if *expected == id => {
+                binding.stage = Stage::PreBinding {
+                    next: 0,
+                    running: IdMap::default(),
+                };
+                self.pre_bind(uid);
+            }
+            Stage::PreBinding { running, .. } => {
+                if let Some(at) = running.swap_remove(&id) {
+                    let step = self.pre_bind_completed(uid, at, &outcome);
+                    if self.take_step(uid, at, step) {
+                        self.pre_bind(uid);
+                    }
+                }
+            }
+            Stage::Binding(expected, plugin) if *expected == id => {
+                let plugin = *plugin;
+                match outcome {
+                    EffectOutcome::Done { .. } => self.bound(uid),
+                    EffectOutcome::Failed(failure) => self.bind_failed(uid, plugin, failure),
+                    EffectOutcome::Answered(_) | EffectOutcome::Superseded => {
+                        let message =
+                            format!("running Bind plugin {plugin:?}: the binding was dropped");
+                        self.fail_binding(uid, Refusal::Failed(PluginError { plugin, message }));
+                    }
+                }
+            }
+            Stage::Waiting { .. } | Stage::Nominating(_) | Stage::Binding(..) => {}
+        }
+    }
+
+    /// Runs `PreBind` plugins until one has to be waited for, then binds. Neighbours that allow it
+    /// run beside each other.
+    fn pre_bind(&mut self, uid: &PodUid) {
+        loop {
+            let Some(binding) = self.bindings.0.get(uid) else {
+                return;
+            };
+            let Stage::PreBinding { next, running } = &binding.stage else {
+                return;
+            };
+            let (at, idle) = (*next, running.is_empty());
+            if at == binding.profile.points.pre_bind.len() {
+                if idle {
+                    self.bind(uid);
+                }
+                return;
+            }
+            let flight = self.pre_flight(binding, uid, at);
+            let parallel = matches!(
+                flight,
+                PreBindPreFlight::Work {
+                    allow_parallel: true
+                }
+            );
+            if !idle && !(parallel && self.runs_in_parallel(uid)) {
+                return;
+            }
+            if let Some(Binding {
+                stage: Stage::PreBinding { next, .. },
+                ..
+            }) = self.bindings.0.get_mut(uid)
+            {
+                *next += 1;
+            }
+            if flight == PreBindPreFlight::Skip {
+                continue;
+            }
+            let step = self.pre_bind_step(uid, at);
+            if !self.take_step(uid, at, step) {
+                return;
+            }
+        }
+    }
+
+    /// Whether everything that is under way allows company.
+    fn runs_in_parallel(&self, uid: &PodUid) -> bool {
+        let Some(binding) = self.bindings.0.get(uid) else {
+            return false;
+        };
+        let Stage::PreBinding { running, .. } = &binding.stage else {
+            return false;
+        };
+        running.values().all(|at| {
+            matches!(
+                self.pre_flight(binding, uid, *at),
+                PreBindPreFlight::Work {
+                    allow_parallel: true
+                }
+            )
+        })
+    }
+
+    fn pre_bind_step(&mut self, uid: &PodUid, at: usize) -> PreBindStep {
+        let Some(mut binding) = self.bindings.0.remove(uid) else {
+            return PreBindStep::Done;
+        };
+        let plugin = binding
+            .profile
+            .plugin(binding.profile.points.pre_bind[at])
+            .as_pre_bind();
+        let views = self
+            .cache
+            .pod(uid)
+            .and_then(|info| self.views(info, &binding.node));
+        let step = match (plugin, views) {
+            (Some(plugin), Some((pod, node))) => plugin.pre_bind(&mut binding.state, &pod, &node),
+            _ => PreBindStep::Done,
+        };
+        self.bindings.0.insert(uid.clone(), binding);
+        step
+    }
+
+    fn pre_bind_completed(
+        &mut self,
+        uid: &PodUid,
+        at: usize,
+        outcome: &EffectOutcome,
+    ) -> PreBindStep {
+        let Some(mut binding) = self.bindings.0.remove(uid) else {
+            return PreBindStep::Done;
+        };
+        let plugin = binding
+            .profile
+            .plugin(binding.profile.points.pre_bind[at])
+            .as_pre_bind();
+        let step = match (plugin, self.cache.pod(uid)) {
+            (Some(plugin), Some(info)) => {
+                let pod = PodView::new(info, &self.cache.vocabulary);
+                plugin.completed(&mut binding.state, &pod, outcome)
+            }
+            _ => PreBindStep::Done,
+        };
+        self.bindings.0.insert(uid.clone(), binding);
+        step
+    }
+
+    /// Takes a step of the `PreBind` plugin at `at`. Tells whether the chain goes on.
+    fn take_step(&mut self, uid: &PodUid, at: usize, step: PreBindStep) -> bool {
+        match step {
+            PreBindStep::Done => true,
+            PreBindStep::Effect(action) => {
+                let Some(pod) = self.cache.pod(uid) else {
+                    return false;
+                };
+                let id = self.effects.emit(pod, action);
+                if let Some(Binding {
+                    stage: Stage::PreBinding { running, .. },
+                    ..
+                }) = self.bindings.0.get_mut(uid)
+                {
+                    running.insert(id, at);
+                }
+                true
+            }
+            PreBindStep::Refuse(refusal) => {
+                self.fail_binding(uid, refusal);
+                false
+            }
+        }
+    }
+
+    fn bind(&mut self, uid: &PodUid) {
+        let Some(binding) = self.bindings.0.get(uid) else {
+            return;
+        };
+        let Some(info) = self.cache.pod(uid) else {
+            return;
+        };
+        let profile = &binding.profile;
+        let action = self.views(info, &binding.node).and_then(|(pod, node)| {
+            profile.points.bind.iter().find_map(|index| {
+                let plugin = profile.plugin(*index);
+                let action = plugin.as_bind()?.bind(&pod, &node)?;
+                Some((action, plugin.name()))
+            })
+        });
+        let Some((action, plugin)) = action else {
+            let message = format!(
+                "no plugin bound pod \"{}\": node {:?} is gone or every Bind plugin passed",
+                info.key, binding.node
+            );
+            let error = PluginError {
+                plugin: "",
+                message,
+            };
+            return self.fail_binding(uid, Refusal::Failed(error));
+        };
+        let id = self.effects.emit(info, action);
+        if let Some(binding) = self.bindings.0.get_mut(uid) {
+            binding.stage = Stage::Binding(id, plugin);
+        }
+    }
+
+    fn bound(&mut self, uid: &PodUid) {
+        let Some(mut binding) = self.bindings.0.remove(uid) else {
+            return;
+        };
+        let profile = Arc::clone(&binding.profile);
+        if let Some(queued) = binding.queued.take() {
+            self.with_reservations(&queued.info, |reservations, pod| {
+                for index in &profile.points.post_bind {
+                    if let Some(plugin) = profile.plugin(*index).as_post_bind() {
+                        plugin.post_bind(&mut binding.state, reservations, pod, &binding.node);
+                    }
+                }
+            });
+            self.report_bound(&queued.info, &binding.node);
+            self.queue.note_bound(&queued);
+            let first_attempt = queued.initial_attempt.unwrap_or(self.now);
+            self.observations.bound.push(BoundPod {
+                profile: Arc::clone(&profile.scheduler_name),
+                attempts: queued.attempts,
+                since_first_attempt: self.now.since(first_attempt),
+            });
+            self.cache.vocabulary.release_pod(&queued.info);
+        }
+    }
+
+    /// An extender answered: the attempt goes on with the next call of `schedule_one`.
+    pub(super) fn resume(&mut self, uid: PodUid, id: EffectId, answer: Answer) {
+        let Some(extender) = self.effects.asked(id) else {
+            return;
+        };
+        if let Some(answers) = self.suspended.get_mut(&uid) {
+            answers.push((extender, answer));
+            self.resumable.push_back(uid);
+        }
+    }
+}

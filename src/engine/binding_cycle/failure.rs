@@ -1,0 +1,134 @@
+//! Bindings that come to nothing (`handleBindingCycleError`).
+
+use crate::engine::Engine;
+use crate::engine::binding_cycle::Binding;
+use crate::engine::diagnosis::Diagnosis;
+use crate::engine::effect::{EffectFailure, FailureKind};
+use crate::engine::framework::extension_points::Refusal;
+use crate::engine::framework::{ActionType, PluginError, PluginName};
+use crate::engine::queue::Rejectors;
+use crate::engine::queue_plugins::Ask;
+use crate::engine::report::FailureReason;
+use crate::model::pod_info::PodUid;
+
+impl Engine {
+    /// The server did not bind the pod.
+    pub(super) fn bind_failed(&mut self, uid: &PodUid, plugin: PluginName, failure: EffectFailure) {
+        match failure.kind {
+            // The watch tells what became of the pod; nothing is to be said about it here.
+            FailureKind::AlreadyBound | FailureKind::Gone => self.drop_binding(uid),
+            FailureKind::Refused | FailureKind::Unavailable | FailureKind::NotLeading => {
+                let message = format!("running Bind plugin {plugin:?}: {}", failure.message);
+                self.fail_binding(uid, Refusal::Failed(PluginError { plugin, message }));
+            }
+        }
+    }
+
+    /// Undoes everything and sends the pod back to the queue with the reason.
+    pub(super) fn fail_binding(&mut self, uid: &PodUid, refusal: Refusal) {
+        let Some(mut binding) = self.bindings.0.remove(uid) else {
+            return;
+        };
+        let Some(info) = self.free_room(uid, &mut binding) else {
+            return;
+        };
+        let (rejectors, reason, message) = match refusal {
+            Refusal::Rejected(rejection) => {
+                let mut diagnosis = Diagnosis {
+                    node_count: 1,
+                    ..Diagnosis::default()
+                };
+                diagnosis.add(&rejection, 1);
+                let message = diagnosis.to_string();
+                let rejectors = Rejectors {
+                    unschedulable: diagnosis.unschedulable_plugins,
+                    pending: diagnosis.pending_plugins,
+                };
+                (rejectors, FailureReason::Unschedulable, message)
+            }
+            Refusal::Failed(error) => (
+                Rejectors::error(),
+                FailureReason::SchedulerError,
+                error.to_string(),
+            ),
+        };
+        let plugins = Ask {
+            profiles: &self.profiles,
+            cache: &self.cache,
+        };
+        match binding.queued {
+            Some(queued) => self.queue.put_back(self.now, queued, rejectors, &plugins),
+            None => self.queue.requeue(self.now, uid, rejectors, &plugins),
+        }
+        // After the pod is back, so that the room it frees does not wake itself by hint.
+        self.assigned_pod_changed(ActionType::DELETE, Some(binding.node), uid);
+        self.report_failure(&info, reason, &message, None);
+        self.cache.vocabulary.release_pod(&info);
+    }
+
+    /// The pod is gone or bound elsewhere: nothing of it stays.
+    fn drop_binding(&mut self, uid: &PodUid) {
+        let Some(mut binding) = self.bindings.0.remove(uid) else {
+            return;
+        };
+        let Some(info) = self.free_room(uid, &mut binding) else {
+            return;
+        };
+        self.known.remove(&info.key);
+        if let Some(queued) = binding.queued {
+            self.cache.vocabulary.release_pod(&queued.info);
+        } else {
+            self.forget_pending(uid);
+        }
+        self.assigned_pod_changed(ActionType::DELETE, Some(binding.node), uid);
+        self.cache.vocabulary.release_pod(&info);
+    }
+
+    /// The watch says that the pod is gone: its chain ends here. The room on the node is freed by
+    /// the caller.
+    pub(in crate::engine) fn abandon_binding(&mut self, uid: &PodUid) {
+        let Some(mut binding) = self.bindings.0.remove(uid) else {
+            return;
+        };
+        let profile = std::sync::Arc::clone(&binding.profile);
+        let info = match &binding.queued {
+            Some(queued) => queued.info.clone(),
+            None => match self.cache.pod(uid) {
+                Some(info) => info.clone(),
+                None => return,
+            },
+        };
+        self.unreserve(&profile, &mut binding.state, &info, &binding.node);
+        if let Some(queued) = binding.queued {
+            self.cache.vocabulary.release_pod(&queued.info);
+        }
+    }
+
+    /// Unreserves and forgets; gives a copy of the newest version of the pod, with references of
+    /// its own.
+    fn free_room(
+        &mut self,
+        uid: &PodUid,
+        binding: &mut Binding,
+    ) -> Option<crate::model::pod_info::PodInfo> {
+        let newest = binding
+            .queued
+            .as_ref()
+            .or_else(|| self.queue.get(uid))
+            .map(|q| q.info.clone());
+        let info = match newest {
+            Some(newest) => self.cache.vocabulary.share_pod(&newest),
+            None => {
+                let assumed = self.cache.pod(uid)?.clone();
+                self.cache.vocabulary.share_pod(&assumed)
+            }
+        };
+        let profile = std::sync::Arc::clone(&binding.profile);
+        self.unreserve(&profile, &mut binding.state, &info, &binding.node);
+        // A pod that the watch has confirmed stays where the watch says it is.
+        if self.cache.is_assumed(uid) {
+            self.forget_assumed(&info);
+        }
+        Some(info)
+    }
+}

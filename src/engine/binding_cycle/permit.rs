@@ -1,0 +1,104 @@
+//! `Permit`: pods that must wait, and who lets them go.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::engine::Engine;
+use crate::engine::binding_cycle::Stage;
+use crate::engine::framework::extension_points::{PermitDecision, Refusal};
+use crate::engine::framework::profile::Profile;
+use crate::engine::framework::{CycleState, PluginName, Rejection};
+use crate::model::pod_info::{PodInfo, PodUid};
+use crate::model::timestamp::Timestamp;
+
+/// No pod waits longer than this (`maxTimeout` of `waiting_pods_map.go`).
+const WAIT_MAX: Duration = Duration::from_secs(15 * 60);
+
+impl Engine {
+    /// Asks the `Permit` plugins; gives those that hold the pod, each until when.
+    pub(super) fn permit(
+        &mut self,
+        profile: &Profile,
+        state: &mut CycleState,
+        info: &PodInfo,
+        node: &str,
+    ) -> Result<BTreeMap<PluginName, Timestamp>, Refusal> {
+        let mut held_by = BTreeMap::new();
+        let waiting: Vec<PodUid> = self.waiting_pods();
+        let (mut allowed, mut rejected) = (Vec::new(), Vec::new());
+        if let Some((pod, node)) = self.views(info, node) {
+            for index in &profile.points.permit {
+                let plugin = profile.plugin(*index);
+                let Some(permit) = plugin.as_permit() else {
+                    continue;
+                };
+                let verdict = permit.permit(state, &pod, &node, &waiting);
+                allowed.extend(verdict.allow.into_iter().map(|uid| (uid, plugin.name())));
+                rejected.extend(verdict.reject);
+                match verdict.decision {
+                    PermitDecision::Allow => {}
+                    PermitDecision::Wait(limit) => {
+                        held_by.insert(plugin.name(), self.now + limit.min(WAIT_MAX));
+                    }
+                    PermitDecision::Refuse(refusal) => return Err(refusal),
+                }
+            }
+        }
+        for (uid, plugin) in allowed {
+            self.let_go(&uid, plugin);
+        }
+        for (uid, rejection) in rejected {
+            self.observe_permit_wait(&uid, "rejected");
+            self.fail_binding(&uid, Refusal::Rejected(rejection));
+        }
+        Ok(held_by)
+    }
+
+    fn waiting_pods(&self) -> Vec<PodUid> {
+        let is_waiting = |stage: &Stage| matches!(stage, Stage::Waiting { .. });
+        let bindings = self.bindings.0.iter();
+        bindings
+            .filter(|(_, b)| is_waiting(&b.stage))
+            .map(|(uid, _)| uid.clone())
+            .collect()
+    }
+
+    /// `plugin` no longer holds the pod.
+    fn let_go(&mut self, uid: &PodUid, plugin: PluginName) {
+        if let Some(binding) = self.bindings.0.get_mut(uid)
+            && let Stage::Waiting { held_by, .. } = &mut binding.stage
+        {
+            held_by.remove(plugin);
+            self.start_when_permitted(uid);
+        }
+    }
+
+    /// Sends pods back whose time at `Permit` is up.
+    pub(in crate::engine) fn expire_permits(&mut self) {
+        let mut expired = Vec::new();
+        for (uid, binding) in &self.bindings.0 {
+            if let Stage::Waiting { held_by, since } = &binding.stage
+                && let Some((plugin, _)) = held_by.iter().find(|(_, until)| **until <= self.now)
+            {
+                let waited = self.now.since(*since);
+                let reason =
+                    format!("rejected due to timeout after waiting {waited:?} at plugin {plugin}");
+                expired.push((uid.clone(), Rejection::unschedulable(plugin, reason)));
+            }
+        }
+        for (uid, rejection) in expired {
+            self.observe_permit_wait(&uid, "timeout");
+            self.fail_binding(&uid, Refusal::Rejected(rejection));
+        }
+    }
+
+    pub(super) fn observe_permit_wait(&mut self, uid: &PodUid, result: &'static str) {
+        if let Some(binding) = self.bindings.0.get(uid)
+            && let Stage::Waiting { since, .. } = binding.stage
+        {
+            self.observations
+                .permit_waits
+                .push((self.now.since(since), result));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The effects that wait to be drained, and who waits for their completion.
+
+use std::collections::VecDeque;
+
+use crate::engine::effect::{Effect, EffectAction, EffectId};
+use crate::engine::framework::PluginName;
+use crate::model::map::IdMap;
+use crate::model::pod_info::{PodInfo, PodUid};
+
+/// Outgoing effects.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    queue: VecDeque<Effect>,
+    next: u64,
+    owners: IdMap<EffectId, PodUid>,
+    questions: IdMap<EffectId, PluginName>,
+}
+
+impl Effects {
+    /// Emits an effect about `pod` whose completion concerns it.
+    pub(super) fn emit(&mut self, pod: &PodInfo, action: EffectAction) -> EffectId {
+        let asked = match &action {
+            EffectAction::Ask(question) => Some(question.extender),
+            _ => None,
+        };
+        let id = self.push(pod, action);
+        self.owners.insert(id, pod.uid.clone());
+        if let Some(extender) = asked {
+            self.questions.insert(id, extender);
+        }
+        id
+    }
+
+    /// Emits an effect about `pod` whose completion concerns nobody.
+    pub(super) fn tell(&mut self, pod: &PodInfo, action: EffectAction) {
+        self.push(pod, action);
+    }
+
+    fn push(&mut self, pod: &PodInfo, action: EffectAction) -> EffectId {
+        self.next += 1;
+        let id = EffectId(self.next);
+        self.queue.push_back(Effect {
+            id,
+            pod: pod.key.clone(),
+            uid: pod.uid.clone(),
+            action,
+        });
+        id
+    }
+
+    /// The pod that waits for the completion of `id`, once.
+    pub(super) fn owner(&mut self, id: EffectId) -> Option<PodUid> {
+        self.owners.swap_remove(&id)
+    }
+
+    /// Who was asked by `id`, once.
+    pub(super) fn asked(&mut self, id: EffectId) -> Option<PluginName> {
+        self.questions.swap_remove(&id)
+    }
+
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Effect> + '_ {
+        self.queue.drain(..)
+    }
+}

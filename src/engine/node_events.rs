@@ -1,0 +1,74 @@
+//! Nodes come, change and go.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::engine::Engine;
+use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
+use crate::engine::queue::RecordedChange;
+use crate::engine::queue_plugins::Ask;
+use crate::model::objects::Node;
+
+impl Engine {
+    pub(super) fn apply_node(&mut self, node: &Node) {
+        let name: Arc<str> = node.metadata.name.as_deref().unwrap_or_default().into();
+        match self.cache.apply_node(node) {
+            Ok(change) => {
+                self.quarantine.remove(&quarantine_key(&name));
+                if !change.0.is_none() {
+                    self.node_changed(name, change.0);
+                }
+            }
+            Err(error) => {
+                let reason = format!(
+                    "node {name:?} takes no pods: its allocatable resources are not valid: {error}"
+                );
+                self.quarantine_object(quarantine_key(&name), reason);
+            }
+        }
+    }
+
+    pub(super) fn delete_node(&mut self, name: &str) {
+        self.quarantine.remove(&quarantine_key(name));
+        if self.cache.remove_node(name) {
+            self.node_changed(name.into(), ActionType::DELETE);
+        }
+    }
+
+    /// All nodes there are: a full diff.
+    pub(super) fn resync_nodes(&mut self, nodes: &[Arc<Node>]) {
+        let names: BTreeSet<&str> = nodes
+            .iter()
+            .filter_map(|node| node.metadata.name.as_deref())
+            .collect();
+        let known = self.cache.nodes.known_names();
+        let gone: Vec<Arc<str>> = known
+            .filter(|name| !names.contains(&***name))
+            .map(Arc::clone)
+            .collect();
+        for name in gone {
+            self.delete_node(&name);
+        }
+        for node in nodes {
+            self.apply_node(node);
+        }
+    }
+
+    fn node_changed(&mut self, name: Arc<str>, action: ActionType) {
+        let event = ClusterEventKind::new(EventResource::Node, action);
+        let change = RecordedChange {
+            event,
+            node: Some(name),
+            pod: None,
+        };
+        let plugins = Ask {
+            profiles: &self.profiles,
+            cache: &self.cache,
+        };
+        self.queue.move_all(self.now, &change, &plugins);
+    }
+}
+
+fn quarantine_key(name: &str) -> String {
+    format!("node {name}")
+}

@@ -1,0 +1,186 @@
+//! Pods come, change, get a node and go. Which pod is which is told by the UID.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::engine::Engine;
+use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
+use crate::engine::queue::{RecordedChange, target_pod_change};
+use crate::engine::queue_plugins::Ask;
+use crate::model::objects::Pod;
+use crate::model::pod_class::InvalidPod;
+use crate::model::pod_info::{PodInfo, PodKey, PodUid};
+
+impl Engine {
+    pub(super) fn apply_pod(&mut self, pod: &Pod) {
+        let (uid, key) = (PodUid::of(pod), PodKey::of(pod));
+        if let Some(other) = self.known.get(&key).filter(|other| **other != uid).cloned() {
+            // The name was given to a new pod, and the deletion of the old one was not seen.
+            self.delete_pod(&other);
+        }
+        if pod.is_terminal() {
+            self.delete_pod(&uid);
+        } else if pod.bound_node().is_some() {
+            self.apply_bound(pod, uid, key);
+        } else {
+            self.apply_unbound(pod, &uid, key);
+        }
+    }
+
+    /// All pods there are: a full diff.
+    pub(super) fn resync_pods(&mut self, pods: &[Arc<Pod>]) {
+        let uids: BTreeSet<PodUid> = pods.iter().map(|pod| PodUid::of(pod)).collect();
+        let gone: Vec<PodUid> = self
+            .known
+            .values()
+            .filter(|uid| !uids.contains(*uid))
+            .cloned()
+            .collect();
+        for uid in gone {
+            self.delete_pod(&uid);
+        }
+        for pod in pods {
+            self.apply_pod(pod);
+        }
+    }
+
+    /// The pod is gone, wherever it was.
+    pub(super) fn delete_pod(&mut self, uid: &PodUid) {
+        self.forget_pending(uid);
+        self.abandon_binding(uid);
+        let Some(info) = self.cache.remove_pod(uid) else {
+            return;
+        };
+        self.known.remove(&info.key);
+        self.cache.vocabulary.release_pod(&info);
+        let node = info.node_name.clone();
+        self.assigned_pod_changed(ActionType::DELETE, node, uid);
+    }
+
+    /// Takes a pod out of the queue.
+    pub(super) fn forget_pending(&mut self, uid: &PodUid) {
+        self.suspended.remove(uid);
+        self.resumable.retain(|other| other != uid);
+        if let Some(queued) = self.queue.delete(uid) {
+            self.known.remove(&queued.info.key);
+            self.cache.vocabulary.release_pod(&queued.info);
+        }
+    }
+
+    /// The watch says that the pod has a node.
+    fn apply_bound(&mut self, pod: &Pod, uid: PodUid, key: PodKey) {
+        let info = match self.cache.vocabulary.compile_pod(pod) {
+            Ok(info) => info,
+            Err(error) => return self.quarantine_pod(&key, &error),
+        };
+        self.quarantine.remove(&quarantine_key(&key));
+        self.forget_pending(&uid);
+        let node = info.node_name.clone();
+        let class = Arc::clone(self.cache.vocabulary.pod_class(info.class));
+        self.known.insert(key, uid.clone());
+        let was_assumed = self.cache.is_assumed(&uid);
+        let labels = info.labels;
+        let earlier = self.cache.add_pod(info);
+        let action = match &earlier {
+            None => ActionType::ADD,
+            Some(_) if was_assumed => ActionType::ADD,
+            Some(earlier) if earlier.node_name != node => ActionType::ADD,
+            Some(earlier) => {
+                let before = self.cache.vocabulary.pod_class(earlier.class);
+                let mut action = ActionType::NONE;
+                if earlier.labels != labels {
+                    action = action.or(ActionType::UPDATE_POD_LABEL);
+                }
+                if crate::engine::queue::any_less(&class.requests, &before.requests) {
+                    action = action.or(ActionType::UPDATE_POD_SCALE_DOWN);
+                }
+                action
+            }
+        };
+        if let Some(earlier) = earlier {
+            self.cache.vocabulary.release_pod(&earlier);
+            if earlier.node_name != node {
+                self.assigned_pod_changed(ActionType::DELETE, earlier.node_name, &uid);
+            }
+        }
+        if !action.is_none() {
+            self.assigned_pod_changed(action, node, &uid);
+        }
+    }
+
+    /// The watch says that the pod has no node.
+    fn apply_unbound(&mut self, pod: &Pod, uid: &PodUid, key: PodKey) {
+        if self.bindings.contains(uid) {
+            return self.update_binding(pod, uid);
+        }
+        if self.cache.pod(uid).is_some() {
+            // Older than the binding: a pod never loses its node.
+            return;
+        }
+        if self.profiles.get(pod.profile_name()).is_none() {
+            return self.forget_pending(uid);
+        }
+        let info = match self.cache.vocabulary.compile_pod(pod) {
+            Ok(info) => info,
+            Err(error) => {
+                self.forget_pending(uid);
+                self.report_invalid(pod, &error);
+                return self.quarantine_pod(&key, &error);
+            }
+        };
+        self.quarantine.remove(&quarantine_key(&key));
+        self.known.insert(key, uid.clone());
+        let plugins = Ask {
+            profiles: &self.profiles,
+            cache: &self.cache,
+        };
+        let vocabulary = &self.cache.vocabulary;
+        let earlier = match self.queue.get(uid) {
+            None => self.queue.add(self.now, info, &plugins),
+            Some(queued) => {
+                let old = (&queued.info, &**vocabulary.pod_class(queued.info.class));
+                let new = (&info, &**vocabulary.pod_class(info.class));
+                let change = target_pod_change(old, new);
+                self.queue.update(self.now, info, change, &plugins)
+            }
+        };
+        if let Some(earlier) = earlier {
+            self.cache.vocabulary.release_pod(&earlier);
+        }
+    }
+
+    fn quarantine_pod(&mut self, key: &PodKey, error: &InvalidPod) {
+        self.quarantine_object(quarantine_key(key), error.to_string());
+    }
+
+    /// Tells the queue that a pod on a node came, changed or went.
+    pub(super) fn assigned_pod_changed(
+        &mut self,
+        action: ActionType,
+        node: Option<Arc<str>>,
+        uid: &PodUid,
+    ) {
+        let event = ClusterEventKind::new(EventResource::AssignedPod, action);
+        let change = RecordedChange {
+            event,
+            node,
+            pod: Some(uid.clone()),
+        };
+        let plugins = Ask {
+            profiles: &self.profiles,
+            cache: &self.cache,
+        };
+        self.queue.move_all(self.now, &change, &plugins);
+    }
+
+    /// Frees the room of a pod whose binding came to nothing.
+    pub(super) fn forget_assumed(&mut self, info: &PodInfo) {
+        if let Some(assumed) = self.cache.remove_pod(&info.uid) {
+            self.cache.vocabulary.release_pod(&assumed);
+        }
+    }
+}
+
+fn quarantine_key(key: &PodKey) -> String {
+    format!("pod {key}")
+}

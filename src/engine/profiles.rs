@@ -1,0 +1,78 @@
+//! The profiles that run, and those that went while pods of theirs were on their way.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::engine::Engine;
+use crate::engine::framework::profile::Profile;
+use crate::engine::framework::{Plugin, PluginName};
+use crate::engine::queue_plugins::Ask;
+use crate::model::pod_info::PodUid;
+use crate::model::symbols::Symbols;
+
+/// Profiles by `schedulerName`.
+#[derive(Debug, Default)]
+pub(super) struct Profiles {
+    running: BTreeMap<Arc<str>, Arc<Profile>>,
+    retired: Vec<Arc<Profile>>,
+}
+
+impl Profiles {
+    pub(super) fn get(&self, scheduler_name: &str) -> Option<&Arc<Profile>> {
+        self.running.get(scheduler_name)
+    }
+
+    /// The plugins called `name` of all profiles.
+    pub(super) fn running_plugins(&self, name: PluginName) -> impl Iterator<Item = &dyn Plugin> {
+        self.running
+            .values()
+            .filter_map(move |profile| profile.plugin_named(name))
+    }
+
+    fn replace(&mut self, profiles: Vec<Profile>) {
+        let running = profiles
+            .into_iter()
+            .map(|profile| (Arc::clone(&profile.scheduler_name), Arc::new(profile)))
+            .collect();
+        let earlier = std::mem::replace(&mut self.running, running);
+        self.retired.extend(earlier.into_values());
+    }
+
+    /// Gives back what the arguments of profiles held that no pod uses any more.
+    pub(super) fn release_retired(&mut self, symbols: &mut Symbols) {
+        for profile in std::mem::take(&mut self.retired) {
+            match Arc::try_unwrap(profile) {
+                Ok(profile) => symbols.release(profile.held),
+                Err(still_used) => self.retired.push(still_used),
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Runs `profiles` from the next cycle on. Pods of a profile that is gone leave the queue;
+    /// pods that are on their way keep the profile that placed them. Pods that wait are judged
+    /// anew, since what rejected them may have changed.
+    pub(super) fn change_profiles(&mut self, profiles: Vec<Profile>) {
+        self.profiles.replace(profiles);
+        let orphans: Vec<PodUid> = self
+            .queue
+            .pods()
+            .filter(|(pod, _)| self.profiles.get(&pod.info.scheduler_name).is_none())
+            .map(|(pod, _)| pod.info.uid.clone())
+            .collect();
+        for uid in orphans {
+            self.forget_pending(&uid);
+        }
+        let waiting: Vec<PodUid> = self
+            .queue
+            .pods()
+            .map(|(pod, _)| pod.info.uid.clone())
+            .collect();
+        let plugins = Ask {
+            profiles: &self.profiles,
+            cache: &self.cache,
+        };
+        self.queue.activate(self.now, &waiting, &plugins);
+    }
+}

@@ -1,0 +1,85 @@
+//! Answers the queue's questions with the pod's profile and the cluster as it is.
+
+use crate::engine::cache::Cache;
+use crate::engine::cache::snapshot::PodView;
+use crate::engine::framework::extension_points::{Change, SortKey};
+use crate::engine::framework::{Plugin, PluginName, QueueingHint, Rejection};
+use crate::engine::profiles::Profiles;
+use crate::engine::queue::{QueuePlugins, RecordedChange};
+use crate::model::pod_info::PodInfo;
+use crate::model::timestamp::Timestamp;
+
+/// The plugins as the queue sees them.
+pub(super) struct Ask<'a> {
+    pub(super) profiles: &'a Profiles,
+    pub(super) cache: &'a Cache,
+}
+
+impl<'a> Ask<'a> {
+    fn plugin_of(&self, name: PluginName, pod: &PodInfo) -> Option<&'a dyn Plugin> {
+        self.profiles.get(&pod.scheduler_name)?.plugin_named(name)
+    }
+}
+
+impl QueuePlugins for Ask<'_> {
+    fn sort_key(&self, pod: &PodInfo, queued: Timestamp) -> SortKey {
+        let Some(profile) = self.profiles.get(&pod.scheduler_name) else {
+            return SortKey::default();
+        };
+        let sort = profile.plugin(profile.points.queue_sort).as_queue_sort();
+        let view = PodView::new(pod, &self.cache.vocabulary);
+        sort.map(|plugin| plugin.sort_key(&view, queued))
+            .unwrap_or_default()
+    }
+
+    fn pre_enqueue(&self, pod: &PodInfo) -> Option<Rejection> {
+        let profile = self.profiles.get(&pod.scheduler_name)?;
+        let view = PodView::new(pod, &self.cache.vocabulary);
+        let plugins = profile.points.pre_enqueue.iter();
+        plugins
+            .filter_map(|index| profile.plugin(*index).as_pre_enqueue())
+            .find_map(|plugin| plugin.pre_enqueue(&view))
+    }
+
+    fn hint(
+        &self,
+        plugin: PluginName,
+        pod: &PodInfo,
+        change: &RecordedChange,
+    ) -> Option<QueueingHint> {
+        let Some(plugin) = self.plugin_of(plugin, pod) else {
+            // An extender, or a plugin that the profile no longer has: any event may help.
+            return Some(QueueingHint::Queue);
+        };
+        let Some(extensions) = plugin.enqueue_extensions() else {
+            return Some(QueueingHint::Queue);
+        };
+        if !extensions
+            .events_to_register()
+            .iter()
+            .any(|event| event.matches(&change.event))
+        {
+            return None;
+        }
+        let cluster = self.cache.snapshot();
+        let seen = Change {
+            event: change.event,
+            node: change.node.as_deref().and_then(|name| cluster.node(name)),
+            other: change.pod.as_ref().and_then(|uid| cluster.pod(uid)),
+        };
+        Some(extensions.queueing_hint(&seen, &PodView::new(pod, &self.cache.vocabulary)))
+    }
+
+    fn is_registered(&self, plugin: PluginName, change: &RecordedChange) -> bool {
+        let mut known = self.profiles.running_plugins(plugin).peekable();
+        known.peek().is_none()
+            || known.any(|plugin| {
+                plugin.enqueue_extensions().is_none_or(|extensions| {
+                    extensions
+                        .events_to_register()
+                        .iter()
+                        .any(|event| event.matches(&change.event))
+                })
+            })
+    }
+}
