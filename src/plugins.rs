@@ -5,6 +5,8 @@
 #[cfg(test)]
 pub(crate) mod fixtures;
 
+pub mod registry;
+
 mod default_binder;
 mod image_locality;
 mod node_affinity;

@@ -16,7 +16,7 @@ use crate::engine::framework::{
     ActionType, ClusterEventKind, CycleState, EventResource, Plugin, PluginError, PluginName,
     QueueingHint, Reason, Rejection, RejectionKind,
 };
-use crate::model::resources::is_extended;
+use crate::model::resources::{CPU, EPHEMERAL_STORAGE, MEMORY, Resource, is_extended};
 use crate::model::symbols::Symbol;
 use crate::plugins::node_resources_fit::scoring::{PodAmount, ResourceWeights, Strategy};
 
@@ -213,12 +213,8 @@ impl EnqueueExtensions for NodeResourcesFit {
     }
 }
 
-/// The name of a scalar resource, for arguments that name resources.
-pub(crate) fn resource(
-    name: &str,
-    intern: &mut dyn FnMut(&str) -> Symbol,
-) -> crate::model::resources::Resource {
-    use crate::model::resources::{CPU, EPHEMERAL_STORAGE, MEMORY, Resource};
+/// The resource called `name` in the arguments of a plugin.
+pub(crate) fn resource(name: &str, intern: &mut dyn FnMut(&str) -> Symbol) -> Resource {
     match name {
         CPU => Resource::Cpu,
         MEMORY => Resource::Memory,

@@ -4,6 +4,10 @@
 //! Not a plugin of upstream's, and gone when the plugins are there. A profile that disables the
 //! missing plugin by name takes the need away, as it does upstream.
 
+use std::collections::BTreeSet;
+
+use crate::apis::effective_profile::EffectiveProfile;
+use crate::apis::extension_point::ExtensionPoint;
 use crate::engine::cache::snapshot::{PodView, Snapshot};
 use crate::engine::framework::extension_points::{
     EnqueueExtensions, PreFilterPlugin, PreFilterVerdict,
@@ -16,10 +20,11 @@ use crate::model::pod_class::UnimplementedNeeds as Needs;
 
 pub(crate) const NAME: &str = "UnimplementedNeeds";
 
-/// The stand-in, with the needs that the profile takes away.
+/// The stand-in, with the plugins that kube-scheduler would run under the profile and that are
+/// missing.
 #[derive(Debug)]
 pub(crate) struct UnimplementedNeeds {
-    disabled: Vec<String>,
+    missing: BTreeSet<&'static str>,
 }
 
 /// A need, and the plugins that see to it; any of them enabled means that the need stands.
@@ -54,19 +59,27 @@ const NEEDS: [Need; 4] = [
 ];
 
 impl UnimplementedNeeds {
-    pub(crate) fn new(disabled: Vec<String>) -> Self {
-        Self { disabled }
+    pub(crate) fn of(profile: &EffectiveProfile) -> Self {
+        let judges = |plugin: &&&str| {
+            profile.misses(plugin, ExtensionPoint::PreFilter)
+                || profile.misses(plugin, ExtensionPoint::Filter)
+        };
+        Self {
+            missing: NEEDS
+                .iter()
+                .flat_map(|need| need.1)
+                .filter(judges)
+                .copied()
+                .collect(),
+        }
     }
 
     fn reasons(&self, needs: &Needs) -> impl Iterator<Item = Reason> {
-        let stands = |plugins: &[&str]| {
-            plugins
-                .iter()
-                .any(|plugin| !self.disabled.iter().any(|name| name == plugin))
-        };
         NEEDS
             .iter()
-            .filter(move |(has, plugins, _)| has(needs) && stands(plugins))
+            .filter(|(has, plugins, _)| {
+                has(needs) && plugins.iter().any(|plugin| self.missing.contains(plugin))
+            })
             .map(|(_, _, reason)| Reason::from(*reason))
     }
 }
@@ -122,11 +135,15 @@ mod tests {
 
     use super::*;
     use crate::plugins::fixtures::{Cluster, PodBuilder, make_pod};
+    use crate::plugins::registry::Registry;
 
     fn message(pod: &PodBuilder, disabled: &[&str]) -> Option<String> {
         let cluster = Cluster::default().with_pod(pod);
-        let plugin =
-            UnimplementedNeeds::new(disabled.iter().map(|name| (*name).to_owned()).collect());
+        let disabled: Vec<_> = disabled.iter().map(|name| json!({"name": name})).collect();
+        let spec = serde_json::from_value(json!({"schedulerName": "bayplan",
+            "plugins": {"multiPoint": {"disabled": disabled}}}))
+        .unwrap();
+        let plugin = UnimplementedNeeds::of(&EffectiveProfile::try_new(&spec, &Registry).unwrap());
         match plugin.pre_filter(
             &mut CycleState::default(),
             &cluster.view(),

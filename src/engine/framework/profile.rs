@@ -19,9 +19,6 @@ pub struct Profile {
     pub points: ExtensionPoints,
     /// Outside voices, in order.
     pub extenders: Vec<Arc<dyn Extender>>,
-    /// Plugins that do not exist yet and that the profile disables by name: pods that need them
-    /// are not refused.
-    pub disabled_missing: Vec<String>,
     /// What the plugins' arguments hold in the symbol table.
     pub held: HeldSymbols,
 }
