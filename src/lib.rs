@@ -4,5 +4,7 @@
 
 pub mod apis;
 pub mod engine;
+#[cfg(feature = "live")]
+pub mod kubernetes;
 pub mod model;
 pub mod plugins;
