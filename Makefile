@@ -2,7 +2,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites controlplane build test lint crds release
+.PHONY: help prerequisites controlplane build test lint deny crds release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,11 +26,16 @@ lint: prerequisites ## Check formatting, lints, the library without its live par
 	cargo clippy --locked --lib --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 
+deny: ## Check the licences, sources and duplicates of dependencies, without network
+	@cargo deny --version >/dev/null 2>&1 || \
+	  { echo "deny: cargo-deny is missing: run 'cargo install cargo-deny@0.20.2 --locked'" >&2; exit 1; }
+	cargo deny --locked --offline check bans licenses sources
+
 crds: prerequisites ## Regenerate the CRDs from the API types
 	@mkdir -p crds charts/bayplan/crds
 	cargo run --quiet --locked --no-default-features -- crd > crds/bayplan.dev_schedulerprofiles.yaml.new
 	mv crds/bayplan.dev_schedulerprofiles.yaml.new crds/bayplan.dev_schedulerprofiles.yaml
 	cp crds/bayplan.dev_schedulerprofiles.yaml charts/bayplan/crds/
 
-release: prerequisites ## Build the optimised binary
+release: ## Build the optimised binary; the Dockerfile runs this as well
 	cargo build --release --locked

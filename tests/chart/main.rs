@@ -3,6 +3,7 @@
 mod docs;
 mod goldens;
 mod helm;
+mod image;
 mod pods;
 mod rbac;
 mod refusals;
