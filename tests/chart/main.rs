@@ -1,9 +1,14 @@
-//! The Helm chart, rendered by the real helm: goldens, refusals, rights, documentation.
+//! The Helm chart: rendered by the real helm, and installed into a real API server.
 
 mod docs;
 mod goldens;
+#[cfg(feature = "live")]
+#[path = "../harness/mod.rs"]
+mod harness;
 mod helm;
 mod image;
+#[cfg(feature = "live")]
+mod live;
 mod pods;
 mod rbac;
 mod refusals;

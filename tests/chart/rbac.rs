@@ -11,7 +11,7 @@ use serde_yaml::Value;
 use crate::helm::{objects, of_kind, root, try_template};
 
 /// One call: where it is granted, API group, resource, object name and verb.
-type Grant = [String; 5];
+pub(crate) type Grant = [String; 5];
 
 /// The words of a list, or "*" for a list that is not there.
 fn words(list: &Value) -> Vec<String> {
@@ -69,7 +69,7 @@ fn granted(args: &[&str]) -> BTreeSet<Grant> {
 }
 
 /// The table of calls, with the module that makes each.
-fn calls() -> Vec<(Grant, String)> {
+pub(crate) fn calls() -> Vec<(Grant, String)> {
     let path = root().join("tests/golden/rbac.txt");
     let table = fs::read_to_string(path).expect("the table must exist");
     let rows = table
