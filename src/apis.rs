@@ -14,6 +14,7 @@
     reason = "two print columns may have the same type"
 )]
 
+pub mod bayplan_configuration;
 pub mod effective_profile;
 pub mod extension_point;
 pub mod go_duration;

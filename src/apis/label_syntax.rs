@@ -46,7 +46,8 @@ fn is_name(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b))
 }
 
-fn is_dns_subdomain(text: &str) -> bool {
+/// Is `text` a DNS subdomain, as names of most objects are?
+pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     let is_part = |part: &str| {
         let alphanumeric = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         let bytes = part.as_bytes();
