@@ -15,7 +15,6 @@
 )]
 
 pub mod bayplan_configuration;
-pub mod bayplan_configuration;
 pub mod effective_profile;
 pub mod extension_point;
 pub mod go_duration;

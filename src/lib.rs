@@ -7,4 +7,5 @@ pub mod engine;
 #[cfg(feature = "live")]
 pub mod kubernetes;
 pub mod model;
+pub mod options;
 pub mod plugins;

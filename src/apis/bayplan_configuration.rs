@@ -1,186 +1,133 @@
-//! The `BayplanConfiguration` file of `--config`: the settings of a process.
+//! `BayplanConfiguration`: the file behind `--config`, with the settings of the process.
 //!
-//! What pods see is configured by `SchedulerProfile` objects instead. Fields have the names of
-//! kube-scheduler's `KubeSchedulerConfiguration` where that has them (`PARITY` 5.1); unknown fields
-//! are refused.
+//! What concerns the placement of pods is in `SchedulerProfile` objects; here are clients, leases,
+//! ports, logs and the timing of the queue. Field names follow `KubeSchedulerConfiguration` where
+//! the meaning is the same (`PARITY` 5.1). Unknown fields are refused.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::apis::go_duration::GoDuration;
 
-/// The `apiVersion` of the file.
-pub const API_VERSION: &str = "bayplan.dev/v1alpha1";
-/// The `kind` of the file.
-pub const KIND: &str = "BayplanConfiguration";
+mod validation;
 
-/// The settings of a process, complete: fields that a file leaves out have their defaults.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub use validation::ConfigurationProblem;
+
+/// The settings of a Bayplan process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BayplanConfiguration {
-    /// `bayplan.dev/v1alpha1`.
-    pub api_version: String,
-    /// `BayplanConfiguration`.
-    pub kind: String,
-    /// How one of several replicas comes to schedule.
-    pub leader_election: LeaderElection,
-    /// How the API server is reached.
+    /// Version of the format: bayplan.dev/v1alpha1.
+    pub api_version: ConfigurationVersion,
+
+    /// Kind of the document: BayplanConfiguration.
+    pub kind: ConfigurationKind,
+
+    /// How to reach the API server.
+    #[serde(default)]
     pub client_connection: ClientConnection,
-    /// Where health and metrics are served.
-    pub secure_serving: SecureServing,
-    /// Who asks for them.
-    pub authentication: Authentication,
-    /// What those who ask may see.
-    pub authorization: Authorization,
-    /// First waiting time of a pod whose attempt failed, in seconds: 1 or more. It doubles with
-    /// every further failure.
-    pub pod_initial_backoff_seconds: i64,
-    /// Longest such waiting time, in seconds.
-    pub pod_max_backoff_seconds: i64,
-    /// Longest time that a pod which fits nowhere waits for a change in the cluster before it is
-    /// tried again anyway.
-    pub pod_max_in_unschedulable_pods_duration: GoDuration,
-    /// Which of equally good nodes gets a pod.
-    pub tie_break: TieBreak,
-    /// kube-scheduler's feature gates by name.
-    pub feature_gates: BTreeMap<String, bool>,
+
+    /// How one of several replicas is chosen to schedule.
+    #[serde(default)]
+    pub leader_election: LeaderElection,
+
+    /// The HTTPS port for health, metrics and configuration.
+    #[serde(default)]
+    pub serving: Serving,
+
+    /// When pods are tried again, and how ties are broken.
+    #[serde(default)]
+    pub scheduling: Scheduling,
+
     /// What is logged, and how.
+    #[serde(default)]
     pub logging: Logging,
+
+    /// Feature gates of kube-scheduler by name. Those that Bayplan does not have can only be false.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub feature_gates: BTreeMap<String, bool>,
 }
 
-/// How one of several replicas comes to schedule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct LeaderElection {
-    /// Lead before scheduling; without it there must be one replica only.
-    pub leader_elect: bool,
-    /// How long the others wait after the last sign of life of a leader.
-    pub lease_duration: GoDuration,
-    /// How long a leader tries to renew before it gives up; less than `lease_duration`.
-    pub renew_deadline: GoDuration,
-    /// Time between two tries to lead or to renew; less than `renew_deadline` / 1.2.
-    pub retry_period: GoDuration,
-    /// The kind of lock; `leases` is the only one.
-    pub resource_lock: String,
-    /// Name of the Lease.
-    pub resource_name: String,
-    /// Namespace of the Lease.
-    pub resource_namespace: String,
+/// The versions of the file format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ConfigurationVersion {
+    /// The first one.
+    #[default]
+    #[serde(rename = "bayplan.dev/v1alpha1")]
+    V1Alpha1,
 }
 
-/// How the API server is reached.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The kind that the file declares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ConfigurationKind {
+    /// The only one.
+    #[default]
+    BayplanConfiguration,
+}
+
+/// How to reach the API server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ClientConnection {
-    /// Path of a kubeconfig file. Empty: the pod's service account, else the user's kubeconfig.
-    #[serde(skip_serializing_if = "is_empty_path")]
-    pub kubeconfig: PathBuf,
-    /// The form of requests and answers; `application/json` is the only one.
+    /// Path of a kubeconfig file. Empty: the service account of the pod, else `$KUBECONFIG` and
+    /// `~/.kube/config`.
+    pub kubeconfig: String,
+
+    /// Content type of requests. Bayplan speaks application/json only.
     pub content_type: String,
-    /// Requests a second; 0: no limit, the API server's priority and fairness does that.
-    pub qps: f32,
-    /// Requests at once above `qps`; 0: twice `qps`.
-    pub burst: i32,
-    /// How long one watch request lasts before it is opened again.
-    pub watch_timeout: GoDuration,
+
+    /// Requests a second to the API server. 0 or less, the default, sets no limit and leaves it to
+    /// the API server's priority and fairness.
+    pub qps: f64,
+
+    /// Requests that may exceed `qps` for a moment. Default 100; without `qps` it has no meaning.
+    pub burst: u32,
 }
 
-/// Where health and metrics are served, over HTTPS.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct SecureServing {
-    /// The address to listen on.
-    pub bind_address: IpAddr,
-    /// The port to listen on; 0: nothing is served.
-    pub secure_port: u16,
-    /// Certificate, with its intermediates, as PEM. Empty: one is made at start.
-    #[serde(skip_serializing_if = "is_empty_path")]
-    pub tls_cert_file: PathBuf,
-    /// Private key of the certificate, as PEM.
-    #[serde(skip_serializing_if = "is_empty_path")]
-    pub tls_private_key_file: PathBuf,
-}
+/// What Bayplan sends and accepts.
+pub(crate) const CONTENT_TYPE_JSON: &str = "application/json";
 
-/// Who asks for metrics: the API server is asked about their tokens.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Authentication {
-    /// Path of a kubeconfig file for the review of tokens. Empty: as in `clientConnection`.
-    #[serde(skip_serializing_if = "is_empty_path")]
-    pub kubeconfig: PathBuf,
-}
-
-/// What those who ask may see: the API server is asked about their rights.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Authorization {
-    /// Path of a kubeconfig file for the review of access. Empty: as in `clientConnection`.
-    #[serde(skip_serializing_if = "is_empty_path")]
-    pub kubeconfig: PathBuf,
-    /// Paths that everybody may read.
-    pub always_allow_paths: Vec<String>,
-}
-
-/// Which of equally good nodes gets a pod.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TieBreak {
-    /// One that follows from a seed: pods spread evenly.
-    #[default]
-    Seeded,
-    /// The one whose name comes first.
-    Name,
-}
-
-/// What is logged, and how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Logging {
-    /// The form of a log line.
-    pub format: LogFormat,
-    /// How much is logged: 0 what operators must know, 2 the usual, 4 every attempt, 6 every node.
-    pub verbosity: u8,
-}
-
-/// The form of a log line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// For people.
-    #[default]
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
-fn is_empty_path(path: &PathBuf) -> bool {
-    path.as_os_str().is_empty()
-}
-
-// === impl BayplanConfiguration ===
-
-impl Default for BayplanConfiguration {
-    /// kube-scheduler's defaults; the lease has our own name, and clients have no rate limit.
+impl Default for ClientConnection {
     fn default() -> Self {
         Self {
-            api_version: API_VERSION.to_owned(),
-            kind: KIND.to_owned(),
-            leader_election: LeaderElection::default(),
-            client_connection: ClientConnection::default(),
-            secure_serving: SecureServing::default(),
-            authentication: Authentication::default(),
-            authorization: Authorization::default(),
-            pod_initial_backoff_seconds: 1,
-            pod_max_backoff_seconds: 10,
-            pod_max_in_unschedulable_pods_duration: GoDuration::from_secs(300),
-            tie_break: TieBreak::default(),
-            feature_gates: BTreeMap::new(),
-            logging: Logging::default(),
+            kubeconfig: String::new(),
+            content_type: CONTENT_TYPE_JSON.to_owned(),
+            qps: 0.0,
+            burst: 100,
         }
     }
+}
+
+/// How one of several replicas is chosen to schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LeaderElection {
+    /// Whether replicas elect a leader. Default true; with false the process schedules at once, and
+    /// no second one may run.
+    pub leader_elect: bool,
+
+    /// How long the others wait for a leader that does not renew its lease. Default 15s.
+    pub lease_duration: GoDuration,
+
+    /// How long a leader tries to renew its lease before it gives up. Default 10s; shorter than
+    /// `leaseDuration`.
+    pub renew_deadline: GoDuration,
+
+    /// How long to wait between two tries to acquire or renew. Default 2s; less than 5/6 of
+    /// `renewDeadline`.
+    pub retry_period: GoDuration,
+
+    /// Kind of object that is the lock. Only leases exist.
+    pub resource_lock: String,
+
+    /// Name of the lease. Default bayplan.
+    pub resource_name: String,
+
+    /// Namespace of the lease. Default kube-system.
+    pub resource_namespace: String,
 }
 
 impl Default for LeaderElection {
@@ -197,39 +144,120 @@ impl Default for LeaderElection {
     }
 }
 
-impl Default for ClientConnection {
-    fn default() -> Self {
-        Self {
-            kubeconfig: PathBuf::new(),
-            content_type: "application/json".to_owned(),
-            qps: 0.0,
-            burst: 0,
-            // Below the 290 s after which a watch of kube-runtime would no longer be safe.
-            watch_timeout: GoDuration::from_secs(200),
-        }
-    }
+/// The HTTPS port for health, metrics and configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Serving {
+    /// IP address to listen on. Default 0.0.0.0: all interfaces.
+    pub bind_address: IpAddr,
+
+    /// Port to listen on. Default 10259; 0 serves nothing.
+    pub secure_port: u16,
+
+    /// Path of the server's certificate with its chain, PEM. Empty: a self-signed one is made.
+    pub tls_cert_file: String,
+
+    /// Path of the certificate's private key, PEM.
+    pub tls_private_key_file: String,
+
+    /// Path of a kubeconfig file for checking the tokens of clients. Empty: as for everything else.
+    pub authentication_kubeconfig: String,
+
+    /// Path of a kubeconfig file for checking the rights of clients. Empty: as for everything else.
+    pub authorization_kubeconfig: String,
+
+    /// Paths that everybody may read without a token. A trailing * matches any rest. Default
+    /// /healthz, /readyz and /livez.
+    pub authorization_always_allow_paths: Vec<String>,
 }
 
-impl Default for SecureServing {
-    fn default() -> Self {
-        Self {
-            bind_address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            secure_port: 10259,
-            tls_cert_file: PathBuf::new(),
-            tls_private_key_file: PathBuf::new(),
-        }
-    }
-}
+/// kube-scheduler's port (`DefaultKubeSchedulerPort`).
+const SECURE_PORT: u16 = 10259;
 
-impl Default for Authorization {
+impl Default for Serving {
     fn default() -> Self {
         Self {
-            kubeconfig: PathBuf::new(),
-            always_allow_paths: ["/healthz", "/readyz", "/livez"]
+            bind_address: Ipv4Addr::UNSPECIFIED.into(),
+            secure_port: SECURE_PORT,
+            tls_cert_file: String::new(),
+            tls_private_key_file: String::new(),
+            authentication_kubeconfig: String::new(),
+            authorization_kubeconfig: String::new(),
+            authorization_always_allow_paths: ["/healthz", "/readyz", "/livez"]
                 .map(str::to_owned)
                 .into(),
         }
     }
+}
+
+/// When pods are tried again, and how ties are broken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Scheduling {
+    /// Seconds that a pod waits after its first failed attempt. Default 1; doubles with every
+    /// further one.
+    pub pod_initial_backoff_seconds: u32,
+
+    /// Most seconds that a pod waits between two attempts. Default 10.
+    pub pod_max_backoff_seconds: u32,
+
+    /// Longest time that a pod which fits nowhere waits for a change in the cluster before it is
+    /// tried again anyway. Default 5m0s.
+    pub pod_max_in_unschedulable_pods_duration: GoDuration,
+
+    /// How long a watch lasts before it is opened anew: 1s to 294s, default 3m20s.
+    pub watch_timeout: GoDuration,
+
+    /// Which of equally good nodes is taken: seeded (default) spreads pods over them, name takes
+    /// the first by name.
+    pub tie_break: TieBreaking,
+}
+
+impl Default for Scheduling {
+    fn default() -> Self {
+        Self {
+            pod_initial_backoff_seconds: 1,
+            pod_max_backoff_seconds: 10,
+            pod_max_in_unschedulable_pods_duration: GoDuration::from_secs(5 * 60),
+            watch_timeout: GoDuration::from_secs(200),
+            tie_break: TieBreaking::default(),
+        }
+    }
+}
+
+/// Which of equally good nodes is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TieBreaking {
+    /// The one that a seed and the pod pick: pods spread over equal nodes.
+    #[default]
+    Seeded,
+    /// The first by name: the same choice in every process.
+    Name,
+}
+
+/// What is logged, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Logging {
+    /// text (default) for people, json for machines.
+    pub format: LogFormat,
+
+    /// How much is logged: 0 (default) errors, warnings and changes of state, 4 every attempt of
+    /// a pod, 5 or more every node that was looked at.
+    #[schemars(range(max = 10))]
+    pub verbosity: u8,
+}
+
+/// The form of log lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One readable line an entry.
+    #[default]
+    Text,
+    /// One JSON object an entry.
+    Json,
 }
 
 #[cfg(test)]
