@@ -302,6 +302,11 @@ async fn is_ready(
 ) -> anyhow::Result<bool> {
     let deadline = tokio::time::Instant::now() + START_TIMEOUT;
     while tokio::time::Instant::now() < deadline {
+        let request = http::Request::get("/readyz").body(Vec::new())?;
+        let answer =
+            tokio::time::timeout(Duration::from_secs(5), client.request_text(request)).await;
+        // Looked at after the answer: with its port taken, our etcd has ended and the API server
+        // has become ready on the etcd of somebody else.
         for process in [&mut *etcd, &mut *apiserver] {
             let Some(status) = process.exit_status()? else {
                 continue;
@@ -315,9 +320,6 @@ async fn is_ready(
                 process.name()
             );
         }
-        let request = http::Request::get("/readyz").body(Vec::new())?;
-        let answer =
-            tokio::time::timeout(Duration::from_secs(5), client.request_text(request)).await;
         if matches!(answer, Ok(Ok(text)) if text == "ok") {
             return Ok(true);
         }
