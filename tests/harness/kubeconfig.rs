@@ -33,9 +33,14 @@ pub(crate) fn write(
 
 /// A client for a kubeconfig. It does not retry by itself: a test must see what the server says.
 pub(crate) async fn client(path: &Path) -> anyhow::Result<Client> {
+    Ok(Client::try_from(config(path).await?)?)
+}
+
+/// The configuration of such a client.
+pub(crate) async fn config(path: &Path) -> anyhow::Result<Config> {
     let file = Kubeconfig::read_from(path)?;
     let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
     config.default_retry = false;
     config.proxy_url = None;
-    Ok(Client::try_from(config)?)
+    Ok(config)
 }
