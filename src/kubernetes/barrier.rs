@@ -4,8 +4,9 @@
 //! when one of these holds, whichever comes first:
 //!
 //! 1. it has reached the version of that read;
-//! 2. the read was complete, and the watch has reached the newest object in it. Deletions may then be outstanding, which
-//!    makes the leader see less room than there is, never more;
+//! 2. the read was complete, and the watch has reached the newest object in it. Nothing that was created or changed is
+//!    missing then. Deletions may be: room that became free is overlooked, and a node that has just gone may be chosen,
+//!    as it may whenever a node goes while a pod is being bound;
 //! 3. a second, short watch from where the first one stands saw which events there were until that version, and the
 //!    first has reached the last of them.
 //!
