@@ -1,6 +1,7 @@
 //! The Helm chart: rendered by the real helm, and installed into a real API server.
 
 mod docs;
+mod flags;
 mod goldens;
 #[cfg(feature = "live")]
 #[path = "../harness/mod.rs"]

@@ -6,8 +6,8 @@ use serde_yaml::Value;
 
 use crate::helm::{objects, of_kind, template_ci, try_template};
 
-/// The values files, rendered, with the defaults.
-fn releases() -> Vec<(String, Vec<Value>)> {
+/// The rendered defaults, first, and the rendered values files.
+pub(crate) fn releases() -> Vec<(String, Vec<Value>)> {
     let defaults = try_template("kube-system", &[]).expect("the chart must render");
     let mut releases = vec![("defaults".to_owned(), objects(&defaults))];
     for name in ["minimal", "ha", "secure", "everything"] {
@@ -23,7 +23,13 @@ fn pod_spec(objects: &[Value]) -> &Value {
     &deployments[0]["spec"]["template"]["spec"]
 }
 
-fn strings(list: &Value) -> Vec<&str> {
+/// The program's container.
+pub(crate) fn container(objects: &[Value]) -> &Value {
+    &pod_spec(objects)["containers"][0]
+}
+
+/// The strings of a list.
+pub(crate) fn strings(list: &Value) -> Vec<&str> {
     list.as_sequence()
         .into_iter()
         .flatten()
@@ -100,7 +106,7 @@ fn every_pod_is_restricted_and_its_image_has_a_tag() {
 #[test]
 fn probes_ask_the_secure_port_and_no_cpu_limit_throttles_renewals() {
     for (name, objects) in releases() {
-        let container = &pod_spec(&objects)["containers"][0];
+        let container = container(&objects);
         for (probe, path) in [("livenessProbe", "/livez"), ("readinessProbe", "/readyz")] {
             let get = &container[probe]["httpGet"];
             assert_eq!(get["path"].as_str(), Some(path), "{name}");

@@ -47,6 +47,10 @@ fn mistyped_and_ill_typed_values_are_refused_by_the_schema() {
             "podDisruptionBudget.maxUnavailable=half",
             "'half' does not match pattern",
         ),
+        (
+            "bindAddress=localhost",
+            "'localhost' does not match pattern",
+        ),
         ("extraArgs[0]=run", "'run' does not match pattern"),
     ] {
         let message = refusal(values);
