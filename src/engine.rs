@@ -82,6 +82,7 @@ pub struct Engine {
     /// Objects that cannot be read, with the reason.
     quarantine: BTreeMap<String, String>,
     observations: Observations,
+    current_attempt: Option<(PodKey, PodUid)>,
 }
 
 /// What happened since the driver last looked, for metrics.
@@ -106,6 +107,8 @@ pub struct BoundPod {
     pub attempts: u32,
     /// From the first attempt to the binding.
     pub since_first_attempt: std::time::Duration,
+    /// From the decision to the binding.
+    pub since_assumed: std::time::Duration,
 }
 
 impl Engine {
@@ -124,7 +127,23 @@ impl Engine {
             resumable: VecDeque::new(),
             quarantine: BTreeMap::new(),
             observations: Observations::default(),
+            current_attempt: None,
         }
+    }
+
+    /// An engine that knows nothing but goes on counting effects where this one is, for the time
+    /// after a panic: completions of earlier effects must not be taken for its own.
+    #[must_use]
+    pub fn successor(&self) -> Self {
+        let mut engine = Self::new(self.config);
+        engine.now = self.now;
+        engine.effects = self.effects.successor();
+        engine
+    }
+
+    /// The pod whose cycle is running, or was when the engine panicked.
+    pub fn current_attempt(&self) -> Option<&(PodKey, PodUid)> {
+        self.current_attempt.as_ref()
     }
 
     /// Takes in what happened.

@@ -80,8 +80,10 @@ impl Engine {
             self.skip(&uid, &info);
             return Some(decision);
         };
+        self.current_attempt = Some((info.key.clone(), uid));
         let found = self.find(&info, &profile, inspect);
         self.apply(found, &info, profile, &mut decision);
+        self.current_attempt = None;
         Some(decision)
     }
 

@@ -41,6 +41,7 @@ struct Binding {
     profile: Arc<Profile>,
     state: CycleState,
     stage: Stage,
+    assumed: Timestamp,
     /// The queue's entry; while the pod waits at `Permit` the queue has it, in flight.
     queued: Option<QueuedPod>,
 }
@@ -116,13 +117,7 @@ impl Engine {
         };
         self.bindings.0.insert(
             uid.clone(),
-            Binding {
-                node,
-                profile,
-                state,
-                stage,
-                queued: None,
-            },
+            Binding { node, profile, state, stage, assumed: self.now, queued: None },
         );
         self.start_when_permitted(&uid);
         Ok(())

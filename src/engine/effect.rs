@@ -38,15 +38,6 @@ pub enum EffectAction {
     /// Write condition and nomination in one PATCH of `pods/status` (`Effect::SetCondition` and
     /// `Effect::Nominate` of one attempt).
     PatchStatus(StatusPatch),
-    /// Delete a pod to make room, after saying so in its conditions.
-    Evict {
-        /// The pod that wants the room.
-        preemptor: PodKey,
-        /// Its UID.
-        preemptor_uid: PodUid,
-        /// The sentence for the victim's condition.
-        message: String,
-    },
     /// Something a plugin wants done before the binding (volumes, devices); the plugin and the
     /// dispatcher agree on the type.
     PreBind(Arc<dyn PreBindWork>),
@@ -88,6 +79,8 @@ pub struct ConditionPatch {
     pub message: String,
     /// The generation of the pod that was judged.
     pub observed_generation: i64,
+    /// The condition was not `False` before: the time of the change is now.
+    pub is_new: bool,
 }
 
 /// An event for people.
@@ -160,7 +153,6 @@ impl EffectAction {
         match self {
             Self::Bind { .. } => "pod_binding",
             Self::PatchStatus(_) => "pod_status_patch",
-            Self::Evict { .. } => "pod_eviction",
             Self::PreBind(work) => work.name(),
             Self::Ask(_) => "extender",
             Self::RecordEvent(_) => "event",

@@ -17,6 +17,11 @@ pub(super) struct Effects {
 }
 
 impl Effects {
+    /// Nothing is under way, but numbers go on.
+    pub(super) fn successor(&self) -> Self {
+        Self { next: self.next, ..Self::default() }
+    }
+
     /// Emits an effect about `pod` whose completion concerns it.
     pub(super) fn emit(&mut self, pod: &PodInfo, action: EffectAction) -> EffectId {
         let asked = match &action {

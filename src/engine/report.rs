@@ -120,6 +120,7 @@ fn changed_condition(
         reason: reason.text(),
         message: message.to_owned(),
         observed_generation: pod.generation,
+        is_new: pod.reported.is_none(),
     })
 }
 

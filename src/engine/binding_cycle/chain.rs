@@ -315,6 +315,7 @@ impl Engine {
                 profile: Arc::clone(&profile.scheduler_name),
                 attempts: queued.attempts,
                 since_first_attempt: self.now.since(first_attempt),
+                since_assumed: self.now.since(binding.assumed),
             });
             self.cache.vocabulary.release_pod(&queued.info);
         }

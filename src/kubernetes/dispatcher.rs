@@ -1,0 +1,196 @@
+//! Carries out effects: bounded, many at once, one call at a time per pod.
+//!
+//! ```text
+//!  submitted ─▶ Queued ─▶ InFlight ─▶ Done | Failed
+//!                 ├─ a later patch of the same pod ─▶ merged (the earlier one: Superseded)
+//!                 └─ a binding of the same pod ─────▶ dropped (Superseded)
+//! ```
+//!
+//! Every call asks the leadership for permission and for its time limit immediately before it is
+//! sent. Plays the part of upstream's `api_dispatcher`.
+
+mod bind;
+mod call_queue;
+mod retry;
+mod status;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use kube::Client;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::effect::{Effect, EffectAction, EffectFailure, EffectId, EffectOutcome, FailureKind};
+use crate::kubernetes::clock::Clock;
+use crate::kubernetes::dispatcher::call_queue::{CallQueue, Submitted};
+use crate::kubernetes::leadership::Leadership;
+use crate::metrics::DispatcherMetrics;
+
+/// Effects that wait or are under way at most; the driver stops deciding beyond it.
+pub const CAPACITY: usize = 1024;
+
+/// Calls in flight at most: what a bare loop of bindings needs to reach the API server's limit.
+const CALLS_IN_FLIGHT: usize = 64;
+
+/// An effect that ended.
+#[derive(Debug)]
+pub struct Completion {
+    /// Which one.
+    pub id: EffectId,
+    /// How.
+    pub outcome: EffectOutcome,
+}
+
+/// The driver's end.
+#[derive(Clone, Debug)]
+pub struct DispatcherHandle {
+    submit: mpsc::UnboundedSender<Effect>,
+    load: Arc<AtomicUsize>,
+    idle: Arc<Notify>,
+}
+
+/// The end that does the work.
+#[derive(Debug)]
+pub struct Dispatcher {
+    submitted: mpsc::UnboundedReceiver<Effect>,
+    completions: mpsc::UnboundedSender<Completion>,
+    load: Arc<AtomicUsize>,
+    idle: Arc<Notify>,
+    caller: Arc<Caller>,
+}
+
+/// What a call needs.
+#[derive(Debug)]
+struct Caller {
+    client: Client,
+    leadership: Leadership,
+    clock: Clock,
+    metrics: DispatcherMetrics,
+}
+
+/// Makes both ends. The channels are unbounded; [`CAPACITY`] bounds what is in them, since each
+/// effect is counted from submission to completion.
+pub fn new(
+    client: Client,
+    leadership: Leadership,
+    clock: Clock,
+    metrics: DispatcherMetrics,
+) -> (DispatcherHandle, Dispatcher, mpsc::UnboundedReceiver<Completion>) {
+    let (submit, submitted) = mpsc::unbounded_channel();
+    let (completions, completed) = mpsc::unbounded_channel();
+    let load = Arc::new(AtomicUsize::new(0));
+    let idle = Arc::new(Notify::new());
+    let caller = Arc::new(Caller { client, leadership, clock, metrics });
+    let handle = DispatcherHandle { submit, load: Arc::clone(&load), idle: Arc::clone(&idle) };
+    (handle, Dispatcher { submitted, completions, load, idle, caller }, completed)
+}
+
+// === impl DispatcherHandle ===
+
+impl DispatcherHandle {
+    /// Whether another decision may be taken.
+    pub fn has_room(&self) -> bool {
+        self.load() < CAPACITY
+    }
+
+    /// Effects that wait or are under way.
+    pub fn load(&self) -> usize {
+        self.load.load(Ordering::Acquire)
+    }
+
+    /// Hands over an effect.
+    pub fn submit(&self, effect: Effect) {
+        self.load.fetch_add(1, Ordering::AcqRel);
+        // The other end is gone only when the process ends.
+        let _ = self.submit.send(effect);
+    }
+
+    /// Waits until nothing is under way.
+    pub async fn wait_until_idle(&self) {
+        loop {
+            let notified = self.idle.notified();
+            if self.load() == 0 {
+                return;
+            }
+            notified.await;
+        }
+    }
+}
+
+// === impl Dispatcher ===
+
+impl Dispatcher {
+    /// Works until `cancel`, then finishes what is in flight. A call that panics ends it.
+    pub async fn run(mut self, cancel: CancellationToken) -> Result<(), tokio::task::JoinError> {
+        let mut queue = CallQueue::default();
+        let mut calls = JoinSet::new();
+        loop {
+            while calls.len() < CALLS_IN_FLIGHT && !cancel.is_cancelled() {
+                let Some(effect) = queue.start_next() else { break };
+                let caller = Arc::clone(&self.caller);
+                calls.spawn(async move {
+                    let outcome = caller.carry_out(&effect).await;
+                    (effect, outcome)
+                });
+            }
+            if cancel.is_cancelled() && calls.is_empty() {
+                return Ok(());
+            }
+            tokio::select! {
+                Some(effect) = self.submitted.recv() => self.enqueue(&mut queue, effect),
+                Some(ended) = calls.join_next() => {
+                    let (effect, outcome) = ended?;
+                    queue.finish(&effect.uid);
+                    self.complete(effect.id, outcome);
+                }
+                () = cancel.cancelled(), if calls.is_empty() => return Ok(()),
+            }
+        }
+    }
+
+    fn enqueue(&self, queue: &mut CallQueue, effect: Effect) {
+        let id = effect.id;
+        match queue.submit(effect) {
+            Submitted::Queued => {}
+            Submitted::Replaced(earlier) => self.complete(earlier, EffectOutcome::Superseded),
+            Submitted::Dropped => self.complete(id, EffectOutcome::Superseded),
+        }
+    }
+
+    fn complete(&self, id: EffectId, outcome: EffectOutcome) {
+        let _ = self.completions.send(Completion { id, outcome });
+        if self.load.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.idle.notify_waiters();
+        }
+    }
+}
+
+// === impl Caller ===
+
+impl Caller {
+    async fn carry_out(&self, effect: &Effect) -> EffectOutcome {
+        let started = self.clock.now();
+        let outcome = match &effect.action {
+            EffectAction::Bind { node } => self.bind(effect, node).await,
+            EffectAction::PatchStatus(patch) => self.patch_status(effect, patch).await,
+            EffectAction::PreBind(_) | EffectAction::Ask(_) | EffectAction::RecordEvent(_) => {
+                failed(
+                    FailureKind::Refused,
+                    format!("nothing in this release carries out {:?}", effect.action.name()),
+                )
+            }
+        };
+        self.metrics.observe(effect.action.name(), &outcome, self.clock.now() - started);
+        outcome
+    }
+}
+
+fn failed(kind: FailureKind, message: String) -> EffectOutcome {
+    EffectOutcome::Failed(EffectFailure { kind, message })
+}
+
+fn not_leading() -> EffectOutcome {
+    failed(FailureKind::NotLeading, "this replica does not lead any more".to_owned())
+}

@@ -1,0 +1,103 @@
+//! The condition `PodScheduled` and the nomination: one PATCH of `pods/status`.
+
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Error};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use crate::engine::effect::{Effect, EffectOutcome, FailureKind, StatusPatch};
+use crate::kubernetes::dispatcher::retry::{Meaning, TRIES, meaning, pause};
+use crate::kubernetes::dispatcher::{Caller, failed, not_leading};
+use crate::model::objects::Pod;
+use crate::model::timestamp::Timestamp;
+
+impl Caller {
+    /// Patches, trying again while that may help: the patch says the same however often it is sent.
+    pub(super) async fn patch_status(&self, effect: &Effect, patch: &StatusPatch) -> EffectOutcome {
+        let mut message = String::new();
+        for attempt in 1..=TRIES {
+            let Some(limit) = self.leadership.write_timeout() else { return not_leading() };
+            let error = match timeout(limit, self.send_patch(effect, patch)).await {
+                Ok(Ok(())) => return EffectOutcome::Done { resource_version: None },
+                Ok(Err(error)) => Some(error),
+                Err(_elapsed) => None,
+            };
+            let meaning = error.as_ref().map_or(Meaning::Unknown, meaning);
+            message = error.map_or_else(
+                || format!("the API server did not answer within {limit:?}"),
+                |error| error.to_string(),
+            );
+            match meaning {
+                Meaning::NotFound | Meaning::Conflict => return failed(FailureKind::Gone, message),
+                Meaning::Refused => return failed(FailureKind::Refused, message),
+                Meaning::Busy(after) => sleep(pause(attempt, after)).await,
+                Meaning::Unknown => sleep(pause(attempt, None)).await,
+            }
+        }
+        failed(FailureKind::Unavailable, message)
+    }
+
+    async fn send_patch(&self, effect: &Effect, patch: &StatusPatch) -> Result<(), Error> {
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), &effect.pod.namespace);
+        let body = Patch::Strategic(status_patch(effect, patch, self.clock.timestamp()));
+        pods.patch_status(&effect.pod.name, &PatchParams::default(), &body).await.map(drop)
+    }
+}
+
+/// The UID in the metadata makes the server refuse the patch for another pod of the same name.
+fn status_patch(effect: &Effect, patch: &StatusPatch, now: Timestamp) -> Value {
+    let mut status = json!({});
+    if let Some(condition) = &patch.condition {
+        let mut fields = json!({
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": condition.reason,
+            "message": condition.message,
+            "observedGeneration": condition.observed_generation,
+        });
+        if condition.is_new {
+            let time = jiff::Timestamp::from_second(now.as_micros() / 1_000_000).unwrap_or_default();
+            fields["lastTransitionTime"] = time.to_string().into();
+        }
+        status["conditions"] = json!([fields]);
+    }
+    match patch.nominated_node.as_deref() {
+        None => {}
+        Some("") => status["nominatedNodeName"] = Value::Null,
+        Some(node) => status["nominatedNodeName"] = node.into(),
+    }
+    json!({"metadata": {"uid": &*effect.uid.0}, "status": status})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::effect::{ConditionPatch, EffectAction, EffectId};
+    use crate::model::pod_info::{PodKey, PodUid};
+
+    #[test]
+    fn only_what_changed_is_patched() {
+        let key = PodKey { namespace: "ns".into(), name: "p".into() };
+        let mut patch = StatusPatch { condition: None, nominated_node: Some("".into()) };
+        let action = EffectAction::PatchStatus(patch.clone());
+        let effect = Effect { id: EffectId(1), pod: key, uid: PodUid("u".into()), action };
+        let now = Timestamp::from_seconds(0);
+        assert_eq!(
+            status_patch(&effect, &patch, now),
+            json!({"metadata": {"uid": "u"}, "status": {"nominatedNodeName": null}})
+        );
+        patch.nominated_node = None;
+        patch.condition = Some(ConditionPatch {
+            reason: "Unschedulable",
+            message: "m".into(),
+            observed_generation: 3,
+            is_new: true,
+        });
+        assert_eq!(
+            status_patch(&effect, &patch, now)["status"],
+            json!({"conditions": [{"type": "PodScheduled", "status": "False",
+                "reason": "Unschedulable", "message": "m", "observedGeneration": 3,
+                "lastTransitionTime": "1970-01-01T00:00:00Z"}]})
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! Watches: kube-runtime's watcher and reflector, one store per kind, and the events that pass
+//! through them for the engine.
+//!
+//! A store's subscribers see no deletions, so the engine is fed from the events. A re-list comes
+//! as one [`WatchEvent::Resync`] of everything there is; the engine makes a diff of it. An object
+//! that cannot be decoded is set aside alone: it is counted and logged, and is unknown.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::{Stream, StreamExt, TryStreamExt};
+use kube::core::DeserializeGuard;
+use kube::runtime::reflector::{self, Store};
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::{WatchStreamExt, watcher as watch};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+/// Undecodable objects that are named in the log, per kind; the counter counts them all.
+const LOGGED_MAX: u64 = 100;
+
+/// What a watch tells.
+#[derive(Debug)]
+pub enum WatchEvent<K> {
+    /// An object is new or changed.
+    Applied(Arc<K>),
+    /// An object is gone.
+    Deleted(Arc<K>),
+    /// All objects there are.
+    Resync(Vec<Arc<K>>),
+}
+
+/// Counts of one watch, for metrics.
+#[derive(Debug, Default)]
+pub struct WatchNumbers {
+    /// Lists from the beginning, the first one included.
+    pub lists: AtomicU64,
+    /// Errors after which the watch began anew.
+    pub errors: AtomicU64,
+    /// Objects that could not be decoded.
+    pub undecodable: AtomicU64,
+}
+
+/// A running watch.
+#[derive(Debug)]
+pub struct Watch<K>
+where
+    K: Resource + Clone + 'static,
+    K::DynamicType: Eq + Hash + Clone + Default,
+{
+    /// Everything that was seen, whole.
+    pub store: Store<K>,
+    /// Counts.
+    pub numbers: Arc<WatchNumbers>,
+}
+
+/// Watches all objects of kind `K` and sends what happens to `events`, until `cancel`.
+///
+/// `timeout` bounds one watch request; kube's client ends a silent one 5 s later. The future ends
+/// only on `cancel` or when nobody listens any more.
+pub fn watch_all<K>(
+    client: Client,
+    timeout: Duration,
+    events: mpsc::Sender<WatchEvent<K>>,
+    cancel: CancellationToken,
+) -> (Watch<K>, impl Future<Output = ()> + Send)
+where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    K::DynamicType: Default + Eq + Hash + Clone + Debug + Unpin + Send + Sync,
+{
+    let api: Api<DeserializeGuard<K>> = Api::all(client);
+    let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
+    let stream = watch(api, watcher::Config::default().timeout(seconds)).default_backoff();
+    let numbers = Arc::new(WatchNumbers::default());
+    let (store, writer) = reflector::store();
+    let decoded = decode(stream, Arc::clone(&numbers)).reflect(writer);
+    let counters = Arc::clone(&numbers);
+    let run = async move {
+        let forward = forward(decoded, events, counters);
+        tokio::select! {
+            () = forward => {}
+            () = cancel.cancelled() => {}
+        }
+    };
+    (Watch { store, numbers }, run)
+}
+
+/// Opens the guards: what cannot be decoded is counted, logged and left out.
+fn decode<K>(
+    stream: impl Stream<Item = watcher::Result<Event<DeserializeGuard<K>>>> + Send + 'static,
+    numbers: Arc<WatchNumbers>,
+) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
+where
+    K: Resource + Clone + Debug + Send + Sync + 'static,
+    K::DynamicType: Default,
+{
+    let open = move |guard: DeserializeGuard<K>| match guard.0 {
+        Ok(object) => Some(object),
+        Err(invalid) => {
+            let count = numbers.undecodable.fetch_add(1, Ordering::Relaxed);
+            if count < LOGGED_MAX {
+                warn!(
+                    kind = %K::kind(&K::DynamicType::default()),
+                    namespace = invalid.metadata.namespace.as_deref().unwrap_or_default(),
+                    name = invalid.metadata.name.as_deref().unwrap_or_default(),
+                    error = %invalid.error,
+                    "object cannot be decoded and is left out until it is corrected"
+                );
+            }
+            None
+        }
+    };
+    stream.try_filter_map(move |event| {
+        let event = match event {
+            Event::Init => Some(Event::Init),
+            Event::InitDone => Some(Event::InitDone),
+            Event::InitApply(guard) => open(guard).map(Event::InitApply),
+            Event::Apply(guard) => open(guard).map(Event::Apply),
+            Event::Delete(guard) => open(guard).map(Event::Delete),
+        };
+        futures::future::ready(Ok(event))
+    })
+}
+
+async fn forward<K>(
+    stream: impl Stream<Item = watcher::Result<Event<K>>> + Send,
+    events: mpsc::Sender<WatchEvent<K>>,
+    numbers: Arc<WatchNumbers>,
+) where
+    K: Resource + Debug,
+    K::DynamicType: Default,
+{
+    let kind = K::kind(&K::DynamicType::default()).into_owned();
+    let mut stream = std::pin::pin!(stream);
+    let mut list = Vec::new();
+    let mut failing = false;
+    while let Some(event) = stream.next().await {
+        let event = match event {
+            Ok(Event::Init) => {
+                numbers.lists.fetch_add(1, Ordering::Relaxed);
+                list.clear();
+                continue;
+            }
+            Ok(Event::InitApply(object)) => {
+                list.push(Arc::new(object));
+                continue;
+            }
+            Ok(Event::InitDone) => WatchEvent::Resync(std::mem::take(&mut list)),
+            Ok(Event::Apply(object)) => WatchEvent::Applied(Arc::new(object)),
+            Ok(Event::Delete(object)) => WatchEvent::Deleted(Arc::new(object)),
+            Err(error) => {
+                numbers.errors.fetch_add(1, Ordering::Relaxed);
+                if failing {
+                    debug!(kind, %error, "watch still fails");
+                } else {
+                    warn!(kind, %error, "watch fails and is tried again with growing pauses");
+                }
+                failing = true;
+                continue;
+            }
+        };
+        if std::mem::take(&mut failing) {
+            warn!(kind, "watch works again");
+        }
+        if events.send(event).await.is_err() {
+            return;
+        }
+    }
+}

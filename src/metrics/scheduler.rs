@@ -1,0 +1,283 @@
+//! The scheduler's own families.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::engine::cache::CacheSize;
+use crate::engine::decision::Decision;
+use crate::engine::queue::Place;
+use crate::engine::{BoundPod, Observations};
+use crate::metrics::buckets;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Result_ {
+    result: &'static str,
+    profile: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct QueueLabel {
+    queue: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Incoming {
+    queue: &'static str,
+    event: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Attempts {
+    attempts: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SizeOf {
+    r#type: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ExtensionPoint {
+    extension_point: &'static str,
+    status: &'static str,
+    profile: String,
+}
+
+type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// Families of the engine. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct SchedulerMetrics {
+    schedule_attempts: Family<Result_, Counter>,
+    attempt_duration: Histograms<Result_>,
+    algorithm_duration: Histogram,
+    pending_pods: Family<QueueLabel, Gauge>,
+    incoming_pods: Family<Incoming, Counter>,
+    scheduling_attempts: Histogram,
+    sli_duration: Histograms<Attempts>,
+    preemption_attempts: Counter,
+    preemption_victims: Histogram,
+    extension_point_duration: Histograms<ExtensionPoint>,
+    permit_wait: Histograms<PermitResult>,
+    cache_size: Family<SizeOf, Gauge>,
+    inflight_events: Gauge,
+    scheduled_after_flush: Counter,
+    quarantined: Gauge,
+    engine_restarts: Counter,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct PermitResult {
+    result: &'static str,
+}
+
+impl SchedulerMetrics {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let attempt_histogram: fn() -> Histogram = || Histogram::new(buckets::attempt_seconds());
+        let metrics = Self {
+            schedule_attempts: Family::default(),
+            attempt_duration: Family::new_with_constructor(attempt_histogram),
+            algorithm_duration: Histogram::new(buckets::attempt_seconds()),
+            pending_pods: Family::default(),
+            incoming_pods: Family::default(),
+            scheduling_attempts: Histogram::new(buckets::attempts()),
+            sli_duration: Family::new_with_constructor(|| Histogram::new(buckets::sli_seconds())),
+            preemption_attempts: Counter::default(),
+            preemption_victims: Histogram::new(buckets::victims()),
+            extension_point_duration: Family::new_with_constructor(|| {
+                Histogram::new(buckets::extension_point_seconds())
+            }),
+            permit_wait: Family::new_with_constructor(attempt_histogram),
+            cache_size: Family::default(),
+            inflight_events: Gauge::default(),
+            scheduled_after_flush: Counter::default(),
+            quarantined: Gauge::default(),
+            engine_restarts: Counter::default(),
+        };
+        metrics.register_upstream(registry.sub_registry_with_prefix("scheduler"));
+        metrics.register_own(registry.sub_registry_with_prefix("bayplan"));
+        metrics
+    }
+
+    /// Names, help and types as `pkg/scheduler/metrics/metrics.go` has them; the encoder adds
+    /// `_seconds` and `_total`.
+    fn register_upstream(&self, registry: &mut Registry) {
+        registry.register(
+            "schedule_attempts",
+            "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could \
+             not be scheduled, while 'error' means an internal scheduler problem",
+            self.schedule_attempts.clone(),
+        );
+        registry.register_with_unit(
+            "scheduling_attempt_duration",
+            "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
+            Unit::Seconds,
+            self.attempt_duration.clone(),
+        );
+        registry.register_with_unit(
+            "scheduling_algorithm_duration",
+            "Scheduling algorithm latency in seconds",
+            Unit::Seconds,
+            self.algorithm_duration.clone(),
+        );
+        registry.register(
+            "pending_pods",
+            "Number of pending pods, by the queue type",
+            self.pending_pods.clone(),
+        );
+        registry.register(
+            "queue_incoming_pods",
+            "Number of pods added to scheduling queues by event and queue type",
+            self.incoming_pods.clone(),
+        );
+        registry.register(
+            "pod_scheduling_attempts",
+            "Number of attempts to successfully schedule a pod",
+            self.scheduling_attempts.clone(),
+        );
+        registry.register_with_unit(
+            "pod_scheduling_sli_duration",
+            "E2e latency for a pod being scheduled, from the time the pod enters the scheduling \
+             queue and might involve multiple scheduling attempts",
+            Unit::Seconds,
+            self.sli_duration.clone(),
+        );
+        registry.register(
+            "preemption_attempts",
+            "Total preemption attempts in the cluster till now",
+            self.preemption_attempts.clone(),
+        );
+        registry.register(
+            "preemption_victims",
+            "Number of selected preemption victims",
+            self.preemption_victims.clone(),
+        );
+        registry.register_with_unit(
+            "framework_extension_point_duration",
+            "Latency for running all plugins of a specific extension point",
+            Unit::Seconds,
+            self.extension_point_duration.clone(),
+        );
+        registry.register_with_unit(
+            "permit_wait_duration",
+            "Duration of waiting on permit",
+            Unit::Seconds,
+            self.permit_wait.clone(),
+        );
+        registry.register(
+            "cache_size",
+            "Number of nodes, pods, and assumed (bound) pods in the scheduler cache",
+            self.cache_size.clone(),
+        );
+        registry.register(
+            "inflight_events",
+            "Number of events currently tracked in the scheduling queue",
+            self.inflight_events.clone(),
+        );
+        registry.register(
+            "pod_scheduled_after_flush",
+            "Number of pods that were scheduled after only the periodic flush had woken them",
+            self.scheduled_after_flush.clone(),
+        );
+    }
+
+    fn register_own(&self, registry: &mut Registry) {
+        registry.register(
+            "quarantined_objects",
+            "Number of nodes and pods that cannot be read and are left out",
+            self.quarantined.clone(),
+        );
+        registry.register(
+            "engine_restarts",
+            "Number of times the engine was rebuilt after a panic in a cycle",
+            self.engine_restarts.clone(),
+        );
+    }
+
+    /// An attempt ended after `duration` in the engine.
+    pub fn observe_decision(&self, decision: &Decision, duration: Duration) {
+        let Some(result) = decision.result() else { return };
+        let labels = Result_ { result, profile: decision.profile.to_string() };
+        self.algorithm_duration.observe(duration.as_secs_f64());
+        if result != "scheduled" {
+            // A placed pod's attempt lasts until it is bound.
+            self.attempt_duration.get_or_create(&labels).observe(duration.as_secs_f64());
+            self.schedule_attempts.get_or_create(&labels).inc();
+        }
+        if !decision.victims.is_empty() {
+            #[expect(clippy::cast_precision_loss, reason = "a count of pods on one node")]
+            self.preemption_victims.observe(decision.victims.len() as f64);
+            self.preemption_attempts.inc();
+        }
+    }
+
+    /// The pods of a decision are bound after `duration`, or never will be.
+    pub fn observe_bound(&self, profile: &Arc<str>, duration: Duration) {
+        let labels = Result_ { result: "scheduled", profile: profile.to_string() };
+        self.attempt_duration.get_or_create(&labels).observe(duration.as_secs_f64());
+        self.schedule_attempts.get_or_create(&labels).inc();
+    }
+
+    /// Writes what the engine observed.
+    pub fn observe(&self, observations: &Observations) {
+        for ((queue, event), count) in &observations.incoming {
+            let labels = Incoming { queue, event: event.to_string() };
+            self.incoming_pods.get_or_create(&labels).inc_by(*count);
+        }
+        for BoundPod { attempts, since_first_attempt, .. } in &observations.bound {
+            self.scheduling_attempts.observe(f64::from(*attempts));
+            let attempts = if *attempts >= 15 { "15+".to_owned() } else { attempts.to_string() };
+            self.sli_duration
+                .get_or_create(&Attempts { attempts })
+                .observe(since_first_attempt.as_secs_f64());
+        }
+        for (duration, result) in &observations.permit_waits {
+            self.permit_wait.get_or_create(&PermitResult { result }).observe(duration.as_secs_f64());
+        }
+        self.scheduled_after_flush.inc_by(observations.scheduled_after_flush);
+    }
+
+    /// Writes the gauges.
+    pub fn set_gauges(&self, cache: CacheSize, pending: impl Fn(Place) -> usize, inflight_events: usize) {
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        for (r#type, size) in
+            [("nodes", cache.nodes), ("pods", cache.pods), ("assumed_pods", cache.assumed_pods)]
+        {
+            self.cache_size.get_or_create(&SizeOf { r#type }).set(count(size));
+        }
+        for place in [Place::Active, Place::Backoff, Place::Unschedulable, Place::Gated] {
+            let queue = place.label();
+            self.pending_pods.get_or_create(&QueueLabel { queue }).set(count(pending(place)));
+        }
+        self.inflight_events.set(count(inflight_events));
+    }
+
+    /// Writes how many objects cannot be read.
+    pub fn set_quarantined(&self, count: usize) {
+        self.quarantined.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// The engine was rebuilt after a panic.
+    pub fn engine_restarted(&self) {
+        self.engine_restarts.inc();
+    }
+
+    /// An extension point took `duration`.
+    pub fn observe_extension_point(
+        &self,
+        extension_point: &'static str,
+        status: &'static str,
+        profile: &str,
+        duration: Duration,
+    ) {
+        let labels = ExtensionPoint { extension_point, status, profile: profile.to_owned() };
+        self.extension_point_duration.get_or_create(&labels).observe(duration.as_secs_f64());
+    }
+}
