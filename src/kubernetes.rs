@@ -2,6 +2,12 @@
 
 pub mod barrier;
 pub mod clock;
+pub mod dispatcher;
+pub mod driver;
+pub mod events;
 pub mod leadership;
+pub mod profiles;
 pub mod resource_version;
+pub mod serving;
+pub mod watch;
 pub mod watch_progress;

@@ -6,6 +6,8 @@ pub mod apis;
 pub mod engine;
 #[cfg(feature = "live")]
 pub mod kubernetes;
+#[cfg(feature = "live")]
+pub mod metrics;
 pub mod model;
 pub mod options;
 pub mod plugins;

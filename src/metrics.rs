@@ -36,7 +36,12 @@ impl Default for Metrics {
         let dispatcher = DispatcherMetrics::register(&mut registry);
         let events = EventMetrics::register(&mut registry);
         registry.register_collector(Box::new(ProcessCollector));
-        Self { registry, scheduler, dispatcher, events }
+        Self {
+            registry,
+            scheduler,
+            dispatcher,
+            events,
+        }
     }
 }
 

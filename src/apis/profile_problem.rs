@@ -59,24 +59,6 @@ pub struct ProfileProblem {
 }
 
 impl ProfileProblem {
-    /// A problem with the arguments of a plugin.
-    pub(crate) fn invalid_args(
-        field: impl Into<String>,
-        message: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> Self {
-        Self::new(ProblemReason::InvalidPluginArgs, field, message, remedy)
-    }
-
-    /// A problem with a field.
-    pub(crate) fn invalid_spec(
-        field: impl Into<String>,
-        message: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> Self {
-        Self::new(ProblemReason::InvalidSpec, field, message, remedy)
-    }
-
     pub(crate) fn new(
         reason: ProblemReason,
         field: impl Into<String>,

@@ -117,7 +117,14 @@ impl Engine {
         };
         self.bindings.0.insert(
             uid.clone(),
-            Binding { node, profile, state, stage, assumed: self.now, queued: None },
+            Binding {
+                node,
+                profile,
+                state,
+                stage,
+                assumed: self.now,
+                queued: None,
+            },
         );
         self.start_when_permitted(&uid);
         Ok(())

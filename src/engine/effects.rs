@@ -19,7 +19,10 @@ pub(super) struct Effects {
 impl Effects {
     /// Nothing is under way, but numbers go on.
     pub(super) fn successor(&self) -> Self {
-        Self { next: self.next, ..Self::default() }
+        Self {
+            next: self.next,
+            ..Self::default()
+        }
     }
 
     /// Emits an effect about `pod` whose completion concerns it.

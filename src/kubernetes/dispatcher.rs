@@ -22,7 +22,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::effect::{Effect, EffectAction, EffectFailure, EffectId, EffectOutcome, FailureKind};
+use crate::engine::effect::{
+    Effect, EffectAction, EffectFailure, EffectId, EffectOutcome, FailureKind,
+};
 use crate::kubernetes::clock::Clock;
 use crate::kubernetes::dispatcher::call_queue::{CallQueue, Submitted};
 use crate::kubernetes::leadership::Leadership;
@@ -62,7 +64,6 @@ pub struct Dispatcher {
 }
 
 /// What a call needs.
-#[derive(Debug)]
 struct Caller {
     client: Client,
     leadership: Leadership,
@@ -77,14 +78,37 @@ pub fn new(
     leadership: Leadership,
     clock: Clock,
     metrics: DispatcherMetrics,
-) -> (DispatcherHandle, Dispatcher, mpsc::UnboundedReceiver<Completion>) {
+) -> (
+    DispatcherHandle,
+    Dispatcher,
+    mpsc::UnboundedReceiver<Completion>,
+) {
     let (submit, submitted) = mpsc::unbounded_channel();
     let (completions, completed) = mpsc::unbounded_channel();
     let load = Arc::new(AtomicUsize::new(0));
     let idle = Arc::new(Notify::new());
-    let caller = Arc::new(Caller { client, leadership, clock, metrics });
-    let handle = DispatcherHandle { submit, load: Arc::clone(&load), idle: Arc::clone(&idle) };
-    (handle, Dispatcher { submitted, completions, load, idle, caller }, completed)
+    let caller = Arc::new(Caller {
+        client,
+        leadership,
+        clock,
+        metrics,
+    });
+    let handle = DispatcherHandle {
+        submit,
+        load: Arc::clone(&load),
+        idle: Arc::clone(&idle),
+    };
+    (
+        handle,
+        Dispatcher {
+            submitted,
+            completions,
+            load,
+            idle,
+            caller,
+        },
+        completed,
+    )
 }
 
 // === impl DispatcherHandle ===
@@ -128,7 +152,9 @@ impl Dispatcher {
         let mut calls = JoinSet::new();
         loop {
             while calls.len() < CALLS_IN_FLIGHT && !cancel.is_cancelled() {
-                let Some(effect) = queue.start_next() else { break };
+                let Some(effect) = queue.start_next() else {
+                    break;
+                };
                 let caller = Arc::clone(&self.caller);
                 calls.spawn(async move {
                     let outcome = caller.carry_out(&effect).await;
@@ -178,11 +204,15 @@ impl Caller {
             EffectAction::PreBind(_) | EffectAction::Ask(_) | EffectAction::RecordEvent(_) => {
                 failed(
                     FailureKind::Refused,
-                    format!("nothing in this release carries out {:?}", effect.action.name()),
+                    format!(
+                        "nothing in this release carries out {:?}",
+                        effect.action.name()
+                    ),
                 )
             }
         };
-        self.metrics.observe(effect.action.name(), &outcome, self.clock.now() - started);
+        self.metrics
+            .observe(effect.action.name(), &outcome, self.clock.now() - started);
         outcome
     }
 }
@@ -192,5 +222,14 @@ fn failed(kind: FailureKind, message: String) -> EffectOutcome {
 }
 
 fn not_leading() -> EffectOutcome {
-    failed(FailureKind::NotLeading, "this replica does not lead any more".to_owned())
+    failed(
+        FailureKind::NotLeading,
+        "this replica does not lead any more".to_owned(),
+    )
+}
+
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller").finish_non_exhaustive()
+    }
 }

@@ -236,7 +236,8 @@ impl Driver {
         self.profiles = profiles;
         self.engine.handle(ClusterEvent::ProfilesChanged(built));
         // Pods of a new profile were passed over so far.
-        self.engine.handle(ClusterEvent::PodsResynced(self.inputs.all_pods()));
+        self.engine
+            .handle(ClusterEvent::PodsResynced(self.inputs.all_pods()));
         self.reports.active.send_replace(active);
     }
 
@@ -284,8 +285,12 @@ impl Driver {
                 return cycle > 0;
             }
             let started = self.config.clock.now();
-            let Some(decision) = self.engine.schedule_one() else { return cycle > 0 };
-            self.config.metrics.observe_decision(&decision, self.config.clock.now() - started);
+            let Some(decision) = self.engine.schedule_one() else {
+                return cycle > 0;
+            };
+            self.config
+                .metrics
+                .observe_decision(&decision, self.config.clock.now() - started);
             log_decision(&decision);
             self.hand_over_effects();
         }
@@ -312,7 +317,9 @@ impl Driver {
         let observations = self.engine.take_observations();
         self.config.metrics.observe(&observations);
         for bound in &observations.bound {
-            self.config.metrics.observe_bound(&bound.profile, bound.since_assumed);
+            self.config
+                .metrics
+                .observe_bound(&bound.profile, bound.since_assumed);
         }
         let now = self.config.clock.now();
         if now < self.next_report {
@@ -321,8 +328,14 @@ impl Driver {
         self.next_report = now + REPORT_INTERVAL;
         let queue = self.engine.queue();
         let recorded = queue.recorded_changes();
-        self.config.metrics.set_gauges(self.engine.cache_size(), |place| queue.count(place), recorded);
-        self.config.metrics.set_quarantined(self.engine.quarantine().len());
+        self.config.metrics.set_gauges(
+            self.engine.cache_size(),
+            |place| queue.count(place),
+            recorded,
+        );
+        self.config
+            .metrics
+            .set_quarantined(self.engine.quarantine().len());
         let pending = self.engine.pending_by_profile();
         self.reports.pending.send_if_modified(|before| {
             let changed = *before != pending;
@@ -374,18 +387,24 @@ fn log_decision(decision: &Decision) {
         Outcome::Error { message } => {
             error!(%pod, attempt = decision.attempt, %message, "attempt failed");
         }
-        Outcome::Suspended | Outcome::Skipped => debug!(%pod, outcome = ?decision.outcome, "not placed"),
+        Outcome::Suspended | Outcome::Skipped => {
+            debug!(%pod, outcome = ?decision.outcome, "not placed")
+        }
     }
 }
 
 impl std::fmt::Debug for Driver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Driver").field("phase", &self.phase).finish_non_exhaustive()
+        f.debug_struct("Driver")
+            .field("phase", &self.phase)
+            .finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for DriverConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DriverConfig").field("engine", &self.engine).finish_non_exhaustive()
+        f.debug_struct("DriverConfig")
+            .field("engine", &self.engine)
+            .finish_non_exhaustive()
     }
 }

@@ -66,7 +66,6 @@ pub struct Broadcaster {
     clock: Clock,
 }
 
-#[derive(Debug)]
 struct Writer {
     client: Client,
     leadership: Leadership,
@@ -109,9 +108,25 @@ pub fn new(
     metrics: EventMetrics,
 ) -> (EventSink, Broadcaster) {
     let (send, queue) = mpsc::channel(QUEUE);
-    let sink = EventSink { queue: send, metrics: metrics.clone() };
-    let writer = Arc::new(Writer { client, leadership, identity, metrics });
-    (sink, Broadcaster { queue, writer, pods: IndexMap::new(), clock })
+    let sink = EventSink {
+        queue: send,
+        metrics: metrics.clone(),
+    };
+    let writer = Arc::new(Writer {
+        client,
+        leadership,
+        identity,
+        metrics,
+    });
+    (
+        sink,
+        Broadcaster {
+            queue,
+            writer,
+            pods: IndexMap::new(),
+            clock,
+        },
+    )
 }
 
 // === impl EventSink ===
@@ -177,16 +192,28 @@ impl Broadcaster {
 
     /// Creates what is new, counts the first repetition, keeps the others to itself.
     fn judge(&mut self, event: &PodEvent, now: Instant, time: Timestamp) -> Verdict {
-        let new = || Said { tokens: BURST, refilled: now, series: VecDeque::new() };
+        let new = || Said {
+            tokens: BURST,
+            refilled: now,
+            series: VecDeque::new(),
+        };
         let said = self.pods.entry(event.uid.clone()).or_insert_with(new);
         said.refill(now);
-        said.series.retain(|series| now.duration_since(series.last) < SERIES_WINDOW);
-        if let Some(series) = said.series.iter_mut().find(|series| series.record == event.record) {
+        said.series
+            .retain(|series| now.duration_since(series.last) < SERIES_WINDOW);
+        if let Some(series) = said
+            .series
+            .iter_mut()
+            .find(|series| series.record == event.record)
+        {
             series.last = now;
             series.count = series.count.saturating_add(1);
             // A count that doubles is news.
             return if series.count.is_power_of_two() {
-                Verdict::Count { name: series.name.clone(), count: series.count }
+                Verdict::Count {
+                    name: series.name.clone(),
+                    count: series.count,
+                }
             } else {
                 Verdict::Aggregate
             };
@@ -196,12 +223,21 @@ impl Broadcaster {
         }
         said.tokens -= 1;
         // As client-go names events: the object and the time in hexadecimal nanoseconds.
-        let name = format!("{}.{:x}", event.pod.name, time.as_micros().saturating_mul(1000));
+        let name = format!(
+            "{}.{:x}",
+            event.pod.name,
+            time.as_micros().saturating_mul(1000)
+        );
         if said.series.len() >= BURST as usize {
             said.series.pop_front();
         }
         let record = event.record.clone();
-        said.series.push_back(Series { record, name: name.clone(), last: now, count: 1 });
+        said.series.push_back(Series {
+            record,
+            name: name.clone(),
+            last: now,
+            count: 1,
+        });
         if self.pods.len() > REMEMBERED {
             self.pods.shift_remove_index(0);
         }
@@ -226,11 +262,17 @@ impl Said {
 impl Writer {
     fn api(&self, namespace: &str) -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk("events.k8s.io", "v1", "Event");
-        Api::namespaced_with(self.client.clone(), namespace, &ApiResource::from_gvk(&kind))
+        Api::namespaced_with(
+            self.client.clone(),
+            namespace,
+            &ApiResource::from_gvk(&kind),
+        )
     }
 
     async fn create(&self, pod: &PodKey, body: Value) {
-        let Some(limit) = self.leadership.write_timeout() else { return self.metrics_dropped() };
+        let Some(limit) = self.leadership.write_timeout() else {
+            return self.metrics_dropped();
+        };
         let Ok(object) = serde_json::from_value::<DynamicObject>(body) else {
             return self.metrics_dropped();
         };
@@ -249,7 +291,9 @@ impl Writer {
     }
 
     async fn count(&self, pod: &PodKey, name: &str, count: u32, time: Timestamp) {
-        let Some(limit) = self.leadership.write_timeout() else { return self.metrics_dropped() };
+        let Some(limit) = self.leadership.write_timeout() else {
+            return self.metrics_dropped();
+        };
         let series = json!({"series": {"count": count, "lastObservedTime": micro_time(time)}});
         let (api, patch) = (self.api(&pod.namespace), Patch::Merge(series));
         let parameters = PatchParams::default();
@@ -294,12 +338,22 @@ fn event_object(event: &PodEvent, name: &str, time: Timestamp, identity: &str) -
 
 /// `<controller>-<host>`, at most 128 bytes (`ReportingInstanceLengthLimit`).
 fn reporting_instance(controller: &str, identity: &str) -> String {
-    format!("{controller}-{identity}").chars().filter(char::is_ascii).take(128).collect()
+    format!("{controller}-{identity}")
+        .chars()
+        .filter(char::is_ascii)
+        .take(128)
+        .collect()
 }
 
 fn micro_time(time: Timestamp) -> String {
     let time = jiff::Timestamp::from_microsecond(time.as_micros()).unwrap_or_default();
     format!("{time:.6}")
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::apis::effective_profile::EffectiveProfile;
-use crate::apis::profile_problem::ProfileProblem;
+use crate::apis::profile_problem::{ProblemReason, ProfileProblem};
 use crate::apis::scheduler_profile::SchedulerProfile;
 use crate::kubernetes::watch::WatchEvent;
 use crate::model::symbols::Symbols;
@@ -84,22 +84,42 @@ impl ProfileSet {
         }
         let objects = &self.objects;
         self.last_good.retain(|name, good| {
-            objects.get(name).is_some_and(|object| object.metadata.uid == good.uid)
+            objects
+                .get(name)
+                .is_some_and(|object| object.metadata.uid == good.uid)
         });
     }
 
     /// Judges all objects, the oldest first: it has the right to its `schedulerName`.
     pub fn judge(&mut self) -> JudgedProfiles {
-        let mut order: Vec<_> = self.objects.iter().map(|(n, o)| (n.clone(), Arc::clone(o))).collect();
+        let mut order: Vec<_> = self
+            .objects
+            .iter()
+            .map(|(n, o)| (n.clone(), Arc::clone(o)))
+            .collect();
         order.sort_by_key(|(name, object)| {
-            (object.metadata.creation_timestamp.as_ref().map(|time| time.0), name.clone())
+            (
+                object
+                    .metadata
+                    .creation_timestamp
+                    .as_ref()
+                    .map(|time| time.0),
+                name.clone(),
+            )
         });
         let mut judged = JudgedProfiles::new();
         let mut running: Vec<RunningProfile> = Vec::new();
         for (name, object) in order {
             let (problems, profile) = self.judge_one(&name, &object, &running);
             running.extend(profile.clone());
-            judged.insert(name, Judged { object, problems, running: profile });
+            judged.insert(
+                name,
+                Judged {
+                    object,
+                    problems,
+                    running: profile,
+                },
+            );
         }
         judged
     }
@@ -122,13 +142,20 @@ impl ProfileSet {
                 problems.extend(too_many(others.len()));
                 if problems.is_empty() {
                     let uid = object.metadata.uid.clone();
-                    let good = LastGood { uid, generation, effective };
+                    let good = LastGood {
+                        uid,
+                        generation,
+                        effective,
+                    };
                     self.last_good.insert(name.to_owned(), good);
                 }
                 problems
             }
         };
-        let good = self.last_good.get(name).filter(|good| conflicts(&good.effective).is_empty());
+        let good = self
+            .last_good
+            .get(name)
+            .filter(|good| conflicts(&good.effective).is_empty());
         let running = good.map(|good| RunningProfile {
             name: name.to_owned(),
             generation: good.generation,
@@ -142,7 +169,8 @@ impl ProfileSet {
 fn build_problem(effective: &EffectiveProfile, generation: i64) -> Option<ProfileProblem> {
     let mut scratch = Symbols::new(0);
     let error = Registry.build(effective, generation, &mut scratch).err()?;
-    Some(ProfileProblem::invalid_args(
+    Some(ProfileProblem::new(
+        ProblemReason::InvalidPluginArgs,
         format!("spec.pluginConfig ({})", error.plugin),
         error.reason,
         "correct the arguments of the plugin",
@@ -151,7 +179,8 @@ fn build_problem(effective: &EffectiveProfile, generation: i64) -> Option<Profil
 
 fn too_many(running: usize) -> Option<ProfileProblem> {
     (running >= PROFILES_MAX).then(|| {
-        ProfileProblem::invalid_spec(
+        ProfileProblem::new(
+            ProblemReason::InvalidSpec,
             "metadata.name",
             format!("{PROFILES_MAX} profiles run already"),
             "delete profiles that are no longer used",
@@ -184,8 +213,10 @@ pub async fn reconcile(
             continue;
         }
         let profiles = set.judge();
-        let to_run: Vec<RunningProfile> =
-            profiles.values().filter_map(|profile| profile.running.clone()).collect();
+        let to_run: Vec<RunningProfile> = profiles
+            .values()
+            .filter_map(|profile| profile.running.clone())
+            .collect();
         log(&judged.borrow(), &profiles);
         running.send_if_modified(|before| {
             let changed = before.as_deref() != Some(&to_run);
@@ -247,10 +278,18 @@ mod tests {
         let mut set = ProfileSet::default();
         set.apply(WatchEvent::Resync(vec![profile("a", 1, 1, good("a"))]));
         assert_eq!(set.judge()["a"].running.as_ref().unwrap().generation, 1);
-        set.apply(WatchEvent::Applied(profile("a", 2, 1, bad("a", "InterPodAffinity"))));
+        set.apply(WatchEvent::Applied(profile(
+            "a",
+            2,
+            1,
+            bad("a", "InterPodAffinity"),
+        )));
         let judged = set.judge();
         assert_eq!(judged["a"].running.as_ref().unwrap().generation, 1);
-        assert_eq!(judged["a"].problems[0].reason.as_str(), "PluginNotImplemented");
+        assert_eq!(
+            judged["a"].problems[0].reason.as_str(),
+            "PluginNotImplemented"
+        );
         set.apply(WatchEvent::Applied(profile("a", 3, 1, good("a"))));
         let judged = set.judge();
         assert_eq!(judged["a"].running.as_ref().unwrap().generation, 3);
@@ -266,7 +305,10 @@ mod tests {
         ]));
         let judged = set.judge();
         assert!(judged["a"].running.is_none() && judged["b"].running.is_some());
-        assert_eq!(judged["a"].problems[0].reason.as_str(), "SchedulerNameTaken");
+        assert_eq!(
+            judged["a"].problems[0].reason.as_str(),
+            "SchedulerNameTaken"
+        );
         set.apply(WatchEvent::Deleted(profile("b", 1, 1, good("same"))));
         assert!(set.judge()["a"].running.is_some());
     }

@@ -67,7 +67,6 @@ pub struct Served {
 }
 
 /// A port that is open.
-#[derive(Debug)]
 pub struct SecurePort {
     listener: TcpListener,
     acceptor: tokio_rustls::TlsAcceptor,
@@ -99,7 +98,9 @@ impl SecurePort {
             };
             // A connection that fails while it is accepted is the peer's affair.
             let Ok((stream, _)) = accepted else { continue };
-            let Ok(slot) = Arc::clone(&slots).try_acquire_owned() else { continue };
+            let Ok(slot) = Arc::clone(&slots).try_acquire_owned() else {
+                continue;
+            };
             let (acceptor, router) = (self.acceptor.clone(), router.clone());
             tokio::spawn(async move {
                 serve_connection(stream, acceptor, router).await;
@@ -114,10 +115,15 @@ async fn serve_connection(
     acceptor: tokio_rustls::TlsAcceptor,
     router: Router,
 ) {
-    let Ok(Ok(stream)) = timeout(READ_LIMIT, acceptor.accept(stream)).await else { return };
+    let Ok(Ok(stream)) = timeout(READ_LIMIT, acceptor.accept(stream)).await else {
+        return;
+    };
     let service = TowerToHyperService::new(router);
     let mut server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
-    server.http1().timer(TokioTimer::new()).header_read_timeout(READ_LIMIT);
+    server
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(READ_LIMIT);
     if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
         debug!(error = %error, "connection ended");
     }
@@ -136,7 +142,11 @@ fn router(served: Served) -> Router {
 }
 
 async fn metrics(State(served): State<Served>) -> Response {
-    ([(header::CONTENT_TYPE, OPEN_METRICS)], served.metrics.encode()).into_response()
+    (
+        [(header::CONTENT_TYPE, OPEN_METRICS)],
+        served.metrics.encode(),
+    )
+        .into_response()
 }
 
 async fn livez(State(served): State<Served>) -> Response {
@@ -148,7 +158,9 @@ async fn readyz(State(served): State<Served>) -> Response {
 }
 
 async fn authorize(State(served): State<Served>, request: Request, next: Next) -> Response {
-    let Some(authorizer) = &served.authorizer else { return next.run(request).await };
+    let Some(authorizer) = &served.authorizer else {
+        return next.run(request).await;
+    };
     let header = request.headers().get(header::AUTHORIZATION);
     let token = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
     let Some(token) = token else {
@@ -156,9 +168,7 @@ async fn authorize(State(served): State<Served>, request: Request, next: Next) -
     };
     match authorizer.may_get(token, request.uri().path()).await {
         Ok(true) => next.run(request).await,
-        Ok(false) => {
-            (StatusCode::FORBIDDEN, "the token may not get this path\n").into_response()
-        }
+        Ok(false) => (StatusCode::FORBIDDEN, "the token may not get this path\n").into_response(),
         Err(authorization::Denied::Unauthenticated) => {
             (StatusCode::UNAUTHORIZED, "the token is not valid\n").into_response()
         }
@@ -166,6 +176,12 @@ async fn authorize(State(served): State<Served>, request: Request, next: Next) -
             let text = "the API server could not be asked about the token\n";
             (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
         }
+    }
+}
+
+impl std::fmt::Debug for SecurePort {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SecurePort").finish_non_exhaustive()
     }
 }
 

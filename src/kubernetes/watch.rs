@@ -52,7 +52,7 @@ pub struct WatchNumbers {
 pub struct Watch<K>
 where
     K: Resource + Clone + 'static,
-    K::DynamicType: Eq + Hash + Clone + Default,
+    K::DynamicType: Debug + Eq + Hash + Clone + Default,
 {
     /// Everything that was seen, whole.
     pub store: Store<K>,

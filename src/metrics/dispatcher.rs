@@ -38,10 +38,16 @@ pub struct EventMetrics {
 impl DispatcherMetrics {
     pub(super) fn register(registry: &mut Registry) -> Self {
         let histogram: fn() -> Histogram = || Histogram::new(buckets::attempt_seconds());
-        let metrics =
-            Self { calls: Family::default(), duration: Family::new_with_constructor(histogram) };
+        let metrics = Self {
+            calls: Family::default(),
+            duration: Family::new_with_constructor(histogram),
+        };
         let registry = registry.sub_registry_with_prefix("bayplan_dispatcher");
-        registry.register("calls", "Number of writes by call and outcome", metrics.calls.clone());
+        registry.register(
+            "calls",
+            "Number of writes by call and outcome",
+            metrics.calls.clone(),
+        );
         registry.register_with_unit(
             "call_duration",
             "Time from the start of a write to its outcome, retries included",
@@ -66,7 +72,9 @@ impl DispatcherMetrics {
         };
         let labels = Call { call, outcome };
         self.calls.get_or_create(&labels).inc();
-        self.duration.get_or_create(&labels).observe(duration.as_secs_f64());
+        self.duration
+            .get_or_create(&labels)
+            .observe(duration.as_secs_f64());
     }
 }
 
@@ -74,13 +82,21 @@ impl EventMetrics {
     pub(super) fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
         let registry = registry.sub_registry_with_prefix("bayplan_events");
-        registry.register("written", "Number of events written", metrics.written.clone());
+        registry.register(
+            "written",
+            "Number of events written",
+            metrics.written.clone(),
+        );
         registry.register(
             "aggregated",
             "Number of events that were counted into one written before",
             metrics.aggregated.clone(),
         );
-        registry.register("dropped", "Number of events dropped", metrics.dropped.clone());
+        registry.register(
+            "dropped",
+            "Number of events dropped",
+            metrics.dropped.clone(),
+        );
         metrics
     }
 }

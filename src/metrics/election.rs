@@ -34,10 +34,26 @@ impl Collector for ElectionCollector {
         leads.encode(status.encode_family(&label)?)?;
         let numbers = self.stats.read();
         for (name, help, value) in [
-            ("bayplan_lease_transitions", "Times this replica began or ceased to lead", numbers.transitions),
-            ("bayplan_lease_attempts", "Looks at the Lease", numbers.attempts),
-            ("bayplan_lease_failures", "Looks at the Lease that failed", numbers.failures),
-            ("bayplan_lease_conflicts", "Writes of the Lease that lost a race", numbers.conflicts),
+            (
+                "bayplan_lease_transitions",
+                "Times this replica began or ceased to lead",
+                numbers.transitions,
+            ),
+            (
+                "bayplan_lease_attempts",
+                "Looks at the Lease",
+                numbers.attempts,
+            ),
+            (
+                "bayplan_lease_failures",
+                "Looks at the Lease that failed",
+                numbers.failures,
+            ),
+            (
+                "bayplan_lease_conflicts",
+                "Writes of the Lease that lost a race",
+                numbers.conflicts,
+            ),
         ] {
             let counter = ConstCounter::new(value);
             let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;

@@ -21,14 +21,30 @@ impl Collector for ProcessCollector {
         if let Some(seconds) = cpu_seconds() {
             let counter = ConstCounter::new(seconds);
             let help = "Total user and system CPU time spent in seconds.";
-            let metric =
-                encoder.encode_descriptor("process_cpu_seconds", help, None, counter.metric_type())?;
+            let metric = encoder.encode_descriptor(
+                "process_cpu_seconds",
+                help,
+                None,
+                counter.metric_type(),
+            )?;
             counter.encode(metric)?;
         }
         let gauges = [
-            ("process_resident_memory_bytes", "Resident memory size in bytes.", resident_bytes()),
-            ("process_open_fds", "Number of open file descriptors.", open_files()),
-            ("process_threads", "Number of OS threads in the process.", threads()),
+            (
+                "process_resident_memory_bytes",
+                "Resident memory size in bytes.",
+                resident_bytes(),
+            ),
+            (
+                "process_open_fds",
+                "Number of open file descriptors.",
+                open_files(),
+            ),
+            (
+                "process_threads",
+                "Number of OS threads in the process.",
+                threads(),
+            ),
         ];
         for (name, help, value) in gauges {
             if let Some(value) = value {

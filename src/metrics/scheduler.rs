@@ -203,65 +203,110 @@ impl SchedulerMetrics {
 
     /// An attempt ended after `duration` in the engine.
     pub fn observe_decision(&self, decision: &Decision, duration: Duration) {
-        let Some(result) = decision.result() else { return };
-        let labels = Result_ { result, profile: decision.profile.to_string() };
+        let Some(result) = decision.result() else {
+            return;
+        };
+        let labels = Result_ {
+            result,
+            profile: decision.profile.to_string(),
+        };
         self.algorithm_duration.observe(duration.as_secs_f64());
         if result != "scheduled" {
             // A placed pod's attempt lasts until it is bound.
-            self.attempt_duration.get_or_create(&labels).observe(duration.as_secs_f64());
+            self.attempt_duration
+                .get_or_create(&labels)
+                .observe(duration.as_secs_f64());
             self.schedule_attempts.get_or_create(&labels).inc();
         }
         if !decision.victims.is_empty() {
             #[expect(clippy::cast_precision_loss, reason = "a count of pods on one node")]
-            self.preemption_victims.observe(decision.victims.len() as f64);
+            self.preemption_victims
+                .observe(decision.victims.len() as f64);
             self.preemption_attempts.inc();
         }
     }
 
     /// The pods of a decision are bound after `duration`, or never will be.
     pub fn observe_bound(&self, profile: &Arc<str>, duration: Duration) {
-        let labels = Result_ { result: "scheduled", profile: profile.to_string() };
-        self.attempt_duration.get_or_create(&labels).observe(duration.as_secs_f64());
+        let labels = Result_ {
+            result: "scheduled",
+            profile: profile.to_string(),
+        };
+        self.attempt_duration
+            .get_or_create(&labels)
+            .observe(duration.as_secs_f64());
         self.schedule_attempts.get_or_create(&labels).inc();
     }
 
     /// Writes what the engine observed.
     pub fn observe(&self, observations: &Observations) {
         for ((queue, event), count) in &observations.incoming {
-            let labels = Incoming { queue, event: event.to_string() };
+            let labels = Incoming {
+                queue,
+                event: event.to_string(),
+            };
             self.incoming_pods.get_or_create(&labels).inc_by(*count);
         }
-        for BoundPod { attempts, since_first_attempt, .. } in &observations.bound {
+        for BoundPod {
+            attempts,
+            since_first_attempt,
+            ..
+        } in &observations.bound
+        {
             self.scheduling_attempts.observe(f64::from(*attempts));
-            let attempts = if *attempts >= 15 { "15+".to_owned() } else { attempts.to_string() };
+            let attempts = if *attempts >= 15 {
+                "15+".to_owned()
+            } else {
+                attempts.to_string()
+            };
             self.sli_duration
                 .get_or_create(&Attempts { attempts })
                 .observe(since_first_attempt.as_secs_f64());
         }
         for (duration, result) in &observations.permit_waits {
-            self.permit_wait.get_or_create(&PermitResult { result }).observe(duration.as_secs_f64());
+            self.permit_wait
+                .get_or_create(&PermitResult { result })
+                .observe(duration.as_secs_f64());
         }
-        self.scheduled_after_flush.inc_by(observations.scheduled_after_flush);
+        self.scheduled_after_flush
+            .inc_by(observations.scheduled_after_flush);
     }
 
     /// Writes the gauges.
-    pub fn set_gauges(&self, cache: CacheSize, pending: impl Fn(Place) -> usize, inflight_events: usize) {
+    pub fn set_gauges(
+        &self,
+        cache: CacheSize,
+        pending: impl Fn(Place) -> usize,
+        inflight_events: usize,
+    ) {
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        for (r#type, size) in
-            [("nodes", cache.nodes), ("pods", cache.pods), ("assumed_pods", cache.assumed_pods)]
-        {
-            self.cache_size.get_or_create(&SizeOf { r#type }).set(count(size));
+        for (r#type, size) in [
+            ("nodes", cache.nodes),
+            ("pods", cache.pods),
+            ("assumed_pods", cache.assumed_pods),
+        ] {
+            self.cache_size
+                .get_or_create(&SizeOf { r#type })
+                .set(count(size));
         }
-        for place in [Place::Active, Place::Backoff, Place::Unschedulable, Place::Gated] {
+        for place in [
+            Place::Active,
+            Place::Backoff,
+            Place::Unschedulable,
+            Place::Gated,
+        ] {
             let queue = place.label();
-            self.pending_pods.get_or_create(&QueueLabel { queue }).set(count(pending(place)));
+            self.pending_pods
+                .get_or_create(&QueueLabel { queue })
+                .set(count(pending(place)));
         }
         self.inflight_events.set(count(inflight_events));
     }
 
     /// Writes how many objects cannot be read.
     pub fn set_quarantined(&self, count: usize) {
-        self.quarantined.set(i64::try_from(count).unwrap_or(i64::MAX));
+        self.quarantined
+            .set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// The engine was rebuilt after a panic.
@@ -277,7 +322,13 @@ impl SchedulerMetrics {
         profile: &str,
         duration: Duration,
     ) {
-        let labels = ExtensionPoint { extension_point, status, profile: profile.to_owned() };
-        self.extension_point_duration.get_or_create(&labels).observe(duration.as_secs_f64());
+        let labels = ExtensionPoint {
+            extension_point,
+            status,
+            profile: profile.to_owned(),
+        };
+        self.extension_point_duration
+            .get_or_create(&labels)
+            .observe(duration.as_secs_f64());
     }
 }

@@ -8,7 +8,10 @@ use crate::model::pod_info::{PodKey, PodUid};
 
 fn decision(outcome: Outcome) -> Decision {
     Decision {
-        pod: PodKey { namespace: "ns".into(), name: "p".into() },
+        pod: PodKey {
+            namespace: "ns".into(),
+            name: "p".into(),
+        },
         uid: PodUid("u".into()),
         profile: "bayplan".into(),
         attempt: 1,
@@ -25,10 +28,18 @@ fn decision(outcome: Outcome) -> Decision {
 #[test]
 fn stable_metrics_have_upstreams_names_labels_and_buckets() {
     let metrics = Metrics::default();
-    let unschedulable = Outcome::Unschedulable { message: String::new() };
-    metrics.scheduler.observe_decision(&decision(unschedulable), Duration::from_millis(3));
-    metrics.scheduler.observe_bound(&Arc::from("bayplan"), Duration::from_millis(3));
-    metrics.scheduler.set_gauges(crate::engine::cache::CacheSize::default(), |_| 2, 0);
+    let unschedulable = Outcome::Unschedulable {
+        message: String::new(),
+    };
+    metrics
+        .scheduler
+        .observe_decision(&decision(unschedulable), Duration::from_millis(3));
+    metrics
+        .scheduler
+        .observe_bound(&Arc::from("bayplan"), Duration::from_millis(3));
+    metrics
+        .scheduler
+        .set_gauges(crate::engine::cache::CacheSize::default(), |_| 2, 0);
     metrics.scheduler.observe(&crate::engine::Observations {
         bound: vec![crate::engine::BoundPod {
             profile: "bayplan".into(),
@@ -54,6 +65,9 @@ fn stable_metrics_have_upstreams_names_labels_and_buckets() {
         "process_resident_memory_bytes ",
         "process_cpu_seconds_total ",
     ] {
-        assert!(text.lines().any(|l| l.starts_with(line)), "{line} is missing in\n{text}");
+        assert!(
+            text.lines().any(|l| l.starts_with(line)),
+            "{line} is missing in\n{text}"
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use kube::api::PostParams;
 use kube::{Api, Error};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::engine::effect::{Effect, EffectOutcome, FailureKind};
@@ -28,9 +28,15 @@ impl Caller {
     pub(super) async fn bind(&self, effect: &Effect, node: &str) -> EffectOutcome {
         let mut message = String::new();
         for attempt in 1..=TRIES {
-            let Some(limit) = self.leadership.write_timeout() else { return not_leading() };
+            let Some(limit) = self.leadership.write_timeout() else {
+                return not_leading();
+            };
             let error = match timeout(limit, self.post_binding(effect, node)).await {
-                Ok(Ok(())) => return EffectOutcome::Done { resource_version: None },
+                Ok(Ok(())) => {
+                    return EffectOutcome::Done {
+                        resource_version: None,
+                    };
+                }
                 Ok(Err(error)) => Some(error),
                 Err(_elapsed) => None,
             };
@@ -43,22 +49,23 @@ impl Caller {
                 Meaning::NotFound => return failed(FailureKind::Gone, message),
                 Meaning::Refused => return failed(FailureKind::Refused, message),
                 Meaning::Busy(after) => sleep(pause(attempt, after)).await,
-                Meaning::Conflict | Meaning::Unknown => {
-                    match self.settle(effect, node).await {
-                        Settled::Bound => return EffectOutcome::Done { resource_version: None },
-                        Settled::BoundElsewhere(other) => {
-                            let message =
-                                format!("pod \"{}\" is bound to node {other:?}", effect.pod);
-                            return failed(FailureKind::AlreadyBound, message);
-                        }
-                        Settled::Gone => return failed(FailureKind::Gone, message),
-                        Settled::NotLeading => return not_leading(),
-                        Settled::Unbound if meaning == Meaning::Conflict => {
-                            return failed(FailureKind::Unavailable, message);
-                        }
-                        Settled::Unbound => sleep(pause(attempt, None)).await,
+                Meaning::Conflict | Meaning::Unknown => match self.settle(effect, node).await {
+                    Settled::Bound => {
+                        return EffectOutcome::Done {
+                            resource_version: None,
+                        };
                     }
-                }
+                    Settled::BoundElsewhere(other) => {
+                        let message = format!("pod \"{}\" is bound to node {other:?}", effect.pod);
+                        return failed(FailureKind::AlreadyBound, message);
+                    }
+                    Settled::Gone => return failed(FailureKind::Gone, message),
+                    Settled::NotLeading => return not_leading(),
+                    Settled::Unbound if meaning == Meaning::Conflict => {
+                        return failed(FailureKind::Unavailable, message);
+                    }
+                    Settled::Unbound => sleep(pause(attempt, None)).await,
+                },
             }
         }
         failed(FailureKind::Unavailable, message)
@@ -75,10 +82,9 @@ impl Caller {
         if let Some(term) = self.leadership.term() {
             binding["metadata"]["annotations"] = json!({TERM_ANNOTATION: term.to_string()});
         }
-        let body = serde_json::to_vec(&binding).map_err(Error::SerdeError)?;
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         let parameters = PostParams::default();
-        pods.create_subresource::<serde_json::Value>("binding", name, &parameters, body)
+        pods.create_subresource::<_, Value>("binding", name, &parameters, &binding)
             .await
             .map(drop)
     }
@@ -88,7 +94,9 @@ impl Caller {
     async fn settle(&self, effect: &Effect, node: &str) -> Settled {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &effect.pod.namespace);
         for attempt in 1.. {
-            let Some(limit) = self.leadership.write_timeout() else { return Settled::NotLeading };
+            let Some(limit) = self.leadership.write_timeout() else {
+                return Settled::NotLeading;
+            };
             match timeout(limit, pods.get_opt(&effect.pod.name)).await {
                 Ok(Ok(None)) => return Settled::Gone,
                 Ok(Ok(Some(pod))) => return settled(&pod, &effect.uid, node),

@@ -73,7 +73,9 @@ impl CallQueue {
 
     /// A call of the pod ended.
     pub(super) fn finish(&mut self, uid: &PodUid) {
-        let Some(calls) = self.by_pod.get_mut(uid) else { return };
+        let Some(calls) = self.by_pod.get_mut(uid) else {
+            return;
+        };
         calls.in_flight = false;
         if calls.queued.is_some() {
             self.ready.push_back(uid.clone());
@@ -90,8 +92,16 @@ mod tests {
     use crate::model::pod_info::PodKey;
 
     fn effect(id: u64, pod: &str, action: EffectAction) -> Effect {
-        let key = PodKey { namespace: "ns".into(), name: pod.into() };
-        Effect { id: EffectId(id), pod: key, uid: PodUid(pod.into()), action }
+        let key = PodKey {
+            namespace: "ns".into(),
+            name: pod.into(),
+        };
+        Effect {
+            id: EffectId(id),
+            pod: key,
+            uid: PodUid(pod.into()),
+            action,
+        }
     }
 
     fn bind() -> EffectAction {
@@ -100,13 +110,23 @@ mod tests {
 
     fn condition(message: &str) -> EffectAction {
         let message = message.to_owned();
-        let condition =
-            ConditionPatch { reason: "Unschedulable", message, observed_generation: 1, is_new: true };
-        EffectAction::PatchStatus(StatusPatch { condition: Some(condition), nominated_node: None })
+        let condition = ConditionPatch {
+            reason: "Unschedulable",
+            message,
+            observed_generation: 1,
+            is_new: true,
+        };
+        EffectAction::PatchStatus(StatusPatch {
+            condition: Some(condition),
+            nominated_node: None,
+        })
     }
 
     fn nomination(node: &str) -> EffectAction {
-        EffectAction::PatchStatus(StatusPatch { condition: None, nominated_node: Some(node.into()) })
+        EffectAction::PatchStatus(StatusPatch {
+            condition: None,
+            nominated_node: Some(node.into()),
+        })
     }
 
     #[test]
@@ -129,7 +149,10 @@ mod tests {
     fn later_patches_are_merged_into_one() {
         let mut queue = CallQueue::default();
         queue.submit(effect(1, "a", condition("x")));
-        assert_eq!(queue.submit(effect(2, "a", nomination("n"))), Submitted::Replaced(EffectId(1)));
+        assert_eq!(
+            queue.submit(effect(2, "a", nomination("n"))),
+            Submitted::Replaced(EffectId(1))
+        );
         let EffectAction::PatchStatus(patch) = queue.start_next().unwrap().action else {
             panic!("a patch must be sent");
         };
@@ -142,8 +165,14 @@ mod tests {
     fn a_binding_drops_what_was_to_be_said_about_the_pod() {
         let mut queue = CallQueue::default();
         queue.submit(effect(1, "a", condition("x")));
-        assert_eq!(queue.submit(effect(2, "a", bind())), Submitted::Replaced(EffectId(1)));
-        assert_eq!(queue.submit(effect(3, "a", condition("y"))), Submitted::Dropped);
+        assert_eq!(
+            queue.submit(effect(2, "a", bind())),
+            Submitted::Replaced(EffectId(1))
+        );
+        assert_eq!(
+            queue.submit(effect(3, "a", condition("y"))),
+            Submitted::Dropped
+        );
         assert_eq!(queue.start_next().unwrap().id, EffectId(2));
     }
 }

@@ -41,7 +41,10 @@ pub(super) fn meaning(error: &Error) -> Meaning {
 }
 
 fn retry_after(status: &kube::core::Status) -> Option<Duration> {
-    let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    let seconds = status
+        .details
+        .as_ref()
+        .map_or(0, |details| details.retry_after_seconds);
     (seconds > 0).then(|| Duration::from_secs(seconds.into()))
 }
 
@@ -74,6 +77,9 @@ mod tests {
     fn pauses_double_unless_the_server_says_how_long() {
         assert_eq!(pause(1, None), PAUSE);
         assert_eq!(pause(3, None), 4 * PAUSE);
-        assert_eq!(pause(3, Some(Duration::from_secs(2))), Duration::from_secs(2));
+        assert_eq!(
+            pause(3, Some(Duration::from_secs(2))),
+            Duration::from_secs(2)
+        );
     }
 }

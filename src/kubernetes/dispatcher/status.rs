@@ -16,9 +16,15 @@ impl Caller {
     pub(super) async fn patch_status(&self, effect: &Effect, patch: &StatusPatch) -> EffectOutcome {
         let mut message = String::new();
         for attempt in 1..=TRIES {
-            let Some(limit) = self.leadership.write_timeout() else { return not_leading() };
+            let Some(limit) = self.leadership.write_timeout() else {
+                return not_leading();
+            };
             let error = match timeout(limit, self.send_patch(effect, patch)).await {
-                Ok(Ok(())) => return EffectOutcome::Done { resource_version: None },
+                Ok(Ok(())) => {
+                    return EffectOutcome::Done {
+                        resource_version: None,
+                    };
+                }
                 Ok(Err(error)) => Some(error),
                 Err(_elapsed) => None,
             };
@@ -40,7 +46,9 @@ impl Caller {
     async fn send_patch(&self, effect: &Effect, patch: &StatusPatch) -> Result<(), Error> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &effect.pod.namespace);
         let body = Patch::Strategic(status_patch(effect, patch, self.clock.timestamp()));
-        pods.patch_status(&effect.pod.name, &PatchParams::default(), &body).await.map(drop)
+        pods.patch_status(&effect.pod.name, &PatchParams::default(), &body)
+            .await
+            .map(drop)
     }
 }
 
@@ -56,7 +64,8 @@ fn status_patch(effect: &Effect, patch: &StatusPatch, now: Timestamp) -> Value {
             "observedGeneration": condition.observed_generation,
         });
         if condition.is_new {
-            let time = jiff::Timestamp::from_second(now.as_micros() / 1_000_000).unwrap_or_default();
+            let time =
+                jiff::Timestamp::from_second(now.as_micros() / 1_000_000).unwrap_or_default();
             fields["lastTransitionTime"] = time.to_string().into();
         }
         status["conditions"] = json!([fields]);
@@ -77,10 +86,21 @@ mod tests {
 
     #[test]
     fn only_what_changed_is_patched() {
-        let key = PodKey { namespace: "ns".into(), name: "p".into() };
-        let mut patch = StatusPatch { condition: None, nominated_node: Some("".into()) };
+        let key = PodKey {
+            namespace: "ns".into(),
+            name: "p".into(),
+        };
+        let mut patch = StatusPatch {
+            condition: None,
+            nominated_node: Some("".into()),
+        };
         let action = EffectAction::PatchStatus(patch.clone());
-        let effect = Effect { id: EffectId(1), pod: key, uid: PodUid("u".into()), action };
+        let effect = Effect {
+            id: EffectId(1),
+            pod: key,
+            uid: PodUid("u".into()),
+            action,
+        };
         let now = Timestamp::from_seconds(0);
         assert_eq!(
             status_patch(&effect, &patch, now),

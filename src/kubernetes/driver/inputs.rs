@@ -37,7 +37,9 @@ struct Input<K: kube::Resource<DynamicType = ()> + 'static> {
 impl<K: kube::Resource<DynamicType = ()> + Clone + 'static> Input<K> {
     fn take(&mut self, into: &mut Vec<ClusterEvent>, convert: fn(WatchEvent<K>) -> ClusterEvent) {
         for _ in 0..EVENTS_PER_TURN {
-            let Ok(event) = self.events.try_recv() else { return };
+            let Ok(event) = self.events.try_recv() else {
+                return;
+            };
             self.note(&event);
             into.push(convert(event));
         }
@@ -58,9 +60,21 @@ impl Inputs {
         profiles: watch::Receiver<Option<Arc<Vec<RunningProfile>>>>,
     ) -> Self {
         Self {
-            nodes: Input { events: nodes.0, store: nodes.1, synced: false },
-            pods: Input { events: pods.0, store: pods.1, synced: false },
-            namespaces: Input { events: namespaces.0, store: namespaces.1, synced: false },
+            nodes: Input {
+                events: nodes.0,
+                store: nodes.1,
+                synced: false,
+            },
+            pods: Input {
+                events: pods.0,
+                store: pods.1,
+                synced: false,
+            },
+            namespaces: Input {
+                events: namespaces.0,
+                store: namespaces.1,
+                synced: false,
+            },
             completions,
             profiles,
             profiles_seen: false,

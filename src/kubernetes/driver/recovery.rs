@@ -23,10 +23,15 @@ impl Driver {
     pub(super) async fn recover(&mut self, panic: &(dyn Any + Send)) -> bool {
         let now = self.config.clock.now();
         let text = panic_text(panic);
-        let again = self.last_panic.is_some_and(|last| now.duration_since(last) < PANIC_WINDOW);
+        let again = self
+            .last_panic
+            .is_some_and(|last| now.duration_since(last) < PANIC_WINDOW);
         self.last_panic = Some(now);
         let culprit = self.engine.current_attempt().cloned();
-        let pod = culprit.as_ref().map(|(key, _)| key.to_string()).unwrap_or_default();
+        let pod = culprit
+            .as_ref()
+            .map(|(key, _)| key.to_string())
+            .unwrap_or_default();
         if again {
             error!(%pod, panic = %text, "second panic within a minute: ending the process");
             return false;
@@ -50,7 +55,8 @@ impl Driver {
         let _ = timeout(SETTLE_LIMIT, self.config.dispatcher.wait_until_idle()).await;
         self.engine = self.engine.successor();
         self.phase = Phase::Standby;
-        self.engine.handle(ClusterEvent::NodesResynced(self.inputs.all_nodes()));
+        self.engine
+            .handle(ClusterEvent::NodesResynced(self.inputs.all_nodes()));
         let profiles = std::sync::Arc::clone(&self.profiles);
         self.apply_profiles(profiles);
         true

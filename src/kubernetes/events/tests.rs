@@ -3,7 +3,10 @@ use crate::kubernetes::clock::Clock;
 
 fn event(pod: &str, note: &str) -> PodEvent {
     PodEvent {
-        pod: PodKey { namespace: "ns".into(), name: pod.into() },
+        pod: PodKey {
+            namespace: "ns".into(),
+            name: pod.into(),
+        },
         uid: PodUid(pod.into()),
         record: EventRecord {
             kind: EventKind::Warning,
@@ -30,12 +33,26 @@ async fn equal_events_are_one_series() {
     let mut broadcaster = broadcaster();
     let (now, time) = (Instant::now(), Timestamp::from_seconds(1));
     let first = broadcaster.judge(&event("p", "a"), now, time);
-    let Verdict::Create { name } = first else { panic!("{first:?}") };
-    assert_eq!(broadcaster.judge(&event("p", "a"), now, time), Verdict::Count { name, count: 2 });
-    assert_eq!(broadcaster.judge(&event("p", "a"), now, time), Verdict::Aggregate);
-    assert!(matches!(broadcaster.judge(&event("p", "b"), now, time), Verdict::Create { .. }));
+    let Verdict::Create { name } = first else {
+        panic!("{first:?}")
+    };
+    assert_eq!(
+        broadcaster.judge(&event("p", "a"), now, time),
+        Verdict::Count { name, count: 2 }
+    );
+    assert_eq!(
+        broadcaster.judge(&event("p", "a"), now, time),
+        Verdict::Aggregate
+    );
+    assert!(matches!(
+        broadcaster.judge(&event("p", "b"), now, time),
+        Verdict::Create { .. }
+    ));
     let later = now + SERIES_WINDOW;
-    assert!(matches!(broadcaster.judge(&event("p", "a"), later, time), Verdict::Create { .. }));
+    assert!(matches!(
+        broadcaster.judge(&event("p", "a"), later, time),
+        Verdict::Create { .. }
+    ));
 }
 
 #[tokio::test(start_paused = true)]
@@ -51,7 +68,10 @@ async fn a_pod_that_says_too_much_is_limited_and_others_are_not() {
             .count()
     };
     assert_eq!(created(&mut broadcaster, now, 0..100), BURST as usize);
-    assert!(matches!(broadcaster.judge(&event("q", "a"), now, time), Verdict::Create { .. }));
+    assert!(matches!(
+        broadcaster.judge(&event("q", "a"), now, time),
+        Verdict::Create { .. }
+    ));
     assert_eq!(created(&mut broadcaster, now + REFILL * 2, 100..200), 2);
 }
 
@@ -62,8 +82,13 @@ async fn what_does_not_fit_is_dropped_and_counted() {
     });
     let metrics = EventMetrics::default();
     let client = Client::new(service, "default");
-    let (sink, _broadcaster) =
-        new(client, Leadership::always(), Clock::system(), "id".into(), metrics.clone());
+    let (sink, _broadcaster) = new(
+        client,
+        Leadership::always(),
+        Clock::system(),
+        "id".into(),
+        metrics.clone(),
+    );
     for i in 0..QUEUE + 7 {
         sink.record(event("p", &i.to_string()));
     }
@@ -72,5 +97,8 @@ async fn what_does_not_fit_is_dropped_and_counted() {
 
 #[test]
 fn times_have_microseconds() {
-    assert_eq!(micro_time(Timestamp::from_micros(1_500_000)), "1970-01-01T00:00:01.500000Z");
+    assert_eq!(
+        micro_time(Timestamp::from_micros(1_500_000)),
+        "1970-01-01T00:00:01.500000Z"
+    );
 }

@@ -20,27 +20,50 @@ pub(super) fn conditions(judged: &Judged, active: Option<i64>, now: Time) -> Vec
     };
     let is_active = active == Some(generation);
     let active_condition = match active {
-        Some(running) if is_active => {
-            ("Active", true, "Running", format!("generation {running} is running"))
-        }
+        Some(running) if is_active => (
+            "Active",
+            true,
+            "Running",
+            format!("generation {running} is running"),
+        ),
         Some(running) => {
             let text = format!("generation {running} is running instead of {generation}");
             ("Active", false, "OlderGeneration", text)
         }
-        None => ("Active", false, "NotRunning", "no generation is running".to_owned()),
+        None => (
+            "Active",
+            false,
+            "NotRunning",
+            "no generation is running".to_owned(),
+        ),
     };
     let is_degraded = active.is_some() && !is_active && !judged.problems.is_empty();
     let degraded = if is_degraded {
         let text = "the last valid generation goes on running until the profile is corrected";
         ("Degraded", true, "LastKnownGood", text.to_owned())
     } else {
-        ("Degraded", false, "AsSpecified", "nothing is switched off".to_owned())
+        (
+            "Degraded",
+            false,
+            "AsSpecified",
+            "nothing is switched off".to_owned(),
+        )
     };
     let is_ready = accepted.1 && is_active;
     let ready = if is_ready {
-        ("Ready", true, "Running", "pods of this profile are being scheduled".to_owned())
+        (
+            "Ready",
+            true,
+            "Running",
+            "pods of this profile are being scheduled".to_owned(),
+        )
     } else {
-        ("Ready", false, "NotReady", "see the conditions Accepted and Active".to_owned())
+        (
+            "Ready",
+            false,
+            "NotReady",
+            "see the conditions Accepted and Active".to_owned(),
+        )
     };
     [accepted, active_condition, degraded, ready]
         .into_iter()
@@ -60,7 +83,11 @@ fn condition(
     now: &Time,
 ) -> Condition {
     let status = if status { "True" } else { "False" };
-    let before = judged.object.status.as_ref().and_then(|s| s.conditions.iter().find(|c| c.type_ == type_));
+    let before = judged
+        .object
+        .status
+        .as_ref()
+        .and_then(|s| s.conditions.iter().find(|c| c.type_ == type_));
     let since = before.filter(|before| before.status == status);
     Condition {
         type_: type_.to_owned(),

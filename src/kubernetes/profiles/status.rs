@@ -28,7 +28,6 @@ const FIELD_MANAGER: &str = "bayplan-leader";
 const WRITE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Writes the status of profiles.
-#[derive(Debug)]
 pub struct StatusWriter {
     /// For writes.
     pub client: Client,
@@ -68,7 +67,9 @@ impl StatusWriter {
         if judged.object.status.as_ref() == Some(&wanted) {
             return;
         }
-        let Some(limit) = self.leadership.write_timeout() else { return };
+        let Some(limit) = self.leadership.write_timeout() else {
+            return;
+        };
         let body = json!({
             "apiVersion": "bayplan.dev/v1alpha1",
             "kind": "SchedulerProfile",
@@ -77,22 +78,39 @@ impl StatusWriter {
         });
         let api: Api<SchedulerProfile> = Api::all(self.client.clone());
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
-        match timeout(limit, api.patch_status(name, &parameters, &Patch::Apply(body))).await {
+        match timeout(
+            limit,
+            api.patch_status(name, &parameters, &Patch::Apply(body)),
+        )
+        .await
+        {
             Ok(Ok(_)) => {}
             Ok(Err(kube::Error::Api(status))) if [404, 409].contains(&status.code) => {}
-            Ok(Err(error)) => warn!(profile = name, %error, "status of the profile was not written"),
-            Err(_) => warn!(profile = name, ?limit, "status of the profile was not written in time"),
+            Ok(Err(error)) => {
+                warn!(profile = name, %error, "status of the profile was not written")
+            }
+            Err(_) => warn!(
+                profile = name,
+                ?limit,
+                "status of the profile was not written in time"
+            ),
         }
     }
 
     fn wanted(&self, judged: &Judged) -> SchedulerProfileStatus {
         let scheduler = judged.object.spec.scheduler_name.as_str();
         // A profile that lost its schedulerName to an older one is not active, whatever runs there.
-        let active = judged.running.as_ref().and_then(|_| self.active.borrow().get(scheduler).copied());
+        let active = judged
+            .running
+            .as_ref()
+            .and_then(|_| self.active.borrow().get(scheduler).copied());
         let pending = self.pending.borrow();
         let counts = pending.get(scheduler).filter(|_| judged.running.is_some());
         let count = |place| {
-            let count = counts.and_then(|counts| counts.get(&place)).copied().unwrap_or(0);
+            let count = counts
+                .and_then(|counts| counts.get(&place))
+                .copied()
+                .unwrap_or(0);
             i64::try_from(count).unwrap_or(i64::MAX)
         };
         let now = jiff::Timestamp::from_second(self.clock.timestamp().as_micros() / 1_000_000);
@@ -107,5 +125,11 @@ impl StatusWriter {
             )),
             leader: Some(self.identity.clone()),
         }
+    }
+}
+
+impl std::fmt::Debug for StatusWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StatusWriter").finish_non_exhaustive()
     }
 }

@@ -45,7 +45,11 @@ impl Health {
         } else {
             Ok(())
         };
-        vec![("informer-sync", synced), ("shutdown", running), ("scheduling-loop", self.loop_turns())]
+        vec![
+            ("informer-sync", synced),
+            ("shutdown", running),
+            ("scheduling-loop", self.loop_turns()),
+        ]
     }
 
     fn loop_turns(&self) -> Result<(), String> {
@@ -53,7 +57,10 @@ impl Health {
         if age < LOOP_SILENCE_MAX {
             return Ok(());
         }
-        Err(format!("the scheduling loop has not turned for {} s", age.as_secs()))
+        Err(format!(
+            "the scheduling loop has not turned for {} s",
+            age.as_secs()
+        ))
     }
 }
 

@@ -45,8 +45,16 @@ fn page() -> Page {
         shutdown: shutdown.clone(),
     };
     let authorizer = Some(Arc::new(Authorizer::new(reviewer(), Clock::system())));
-    let served = Served { health, metrics: Arc::new(Metrics::default()), authorizer };
-    Page { router: router(served), synced, shutdown }
+    let served = Served {
+        health,
+        metrics: Arc::new(Metrics::default()),
+        authorizer,
+    };
+    Page {
+        router: router(served),
+        synced,
+        shutdown,
+    }
 }
 
 async fn get(page: &Page, path: &str, token: Option<&str>) -> (StatusCode, String) {
@@ -57,7 +65,9 @@ async fn get(page: &Page, path: &str, token: Option<&str>) -> (StatusCode, Strin
     let request = request.body(Body::empty()).unwrap();
     let response = page.router.clone().oneshot(request).await.unwrap();
     let status = response.status();
-    let body = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
+    let body = axum::body::to_bytes(response.into_body(), 1 << 20)
+        .await
+        .unwrap();
     (status, String::from_utf8(body.to_vec()).unwrap())
 }
 
@@ -68,9 +78,17 @@ async fn readiness_waits_for_the_caches_and_ends_with_the_process() {
     assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(text.contains("[-]informer-sync failed"), "{text}");
     page.synced.send_replace(true);
-    assert_eq!(get(&page, "/readyz", None).await, (StatusCode::OK, "ok".to_owned()));
+    assert_eq!(
+        get(&page, "/readyz", None).await,
+        (StatusCode::OK, "ok".to_owned())
+    );
     page.shutdown.cancel();
-    assert!(get(&page, "/readyz", None).await.1.contains("[-]shutdown failed"));
+    assert!(
+        get(&page, "/readyz", None)
+            .await
+            .1
+            .contains("[-]shutdown failed")
+    );
     assert_eq!(get(&page, "/livez", None).await.0, StatusCode::OK);
 }
 
@@ -86,10 +104,22 @@ async fn a_loop_that_hangs_is_not_alive() {
 #[tokio::test(start_paused = true)]
 async fn metrics_need_a_token_that_may_read_them() {
     let page = page();
-    assert_eq!(get(&page, "/metrics", None).await.0, StatusCode::UNAUTHORIZED);
-    assert_eq!(get(&page, "/metrics", Some("bad")).await.0, StatusCode::UNAUTHORIZED);
-    assert_eq!(get(&page, "/metrics", Some("poor")).await.0, StatusCode::FORBIDDEN);
+    assert_eq!(
+        get(&page, "/metrics", None).await.0,
+        StatusCode::UNAUTHORIZED
+    );
+    assert_eq!(
+        get(&page, "/metrics", Some("bad")).await.0,
+        StatusCode::UNAUTHORIZED
+    );
+    assert_eq!(
+        get(&page, "/metrics", Some("poor")).await.0,
+        StatusCode::FORBIDDEN
+    );
     let (status, text) = get(&page, "/metrics", Some("good")).await;
     assert_eq!(status, StatusCode::OK);
-    assert!(text.contains("scheduler_preemption_attempts_total"), "{text}");
+    assert!(
+        text.contains("scheduler_preemption_attempts_total"),
+        "{text}"
+    );
 }

@@ -31,7 +31,9 @@ pub enum TlsError {
         source: std::io::Error,
     },
     /// A file has no PEM of the right kind.
-    #[error("{path:?} holds no {what} in PEM form; check --tls-cert-file and --tls-private-key-file")]
+    #[error(
+        "{path:?} holds no {what} in PEM form; check --tls-cert-file and --tls-private-key-file"
+    )]
     Pem {
         /// The file.
         path: PathBuf,
@@ -63,7 +65,10 @@ pub(super) fn acceptor(files: Option<TlsFiles>) -> Result<TlsAcceptor, TlsError>
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
+    fs::read(path).map_err(|source| TlsError::Read {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
@@ -72,12 +77,17 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     chain
         .ok()
         .filter(|chain| !chain.is_empty())
-        .ok_or_else(|| TlsError::Pem { path: path.to_owned(), what: "certificate" })
+        .ok_or_else(|| TlsError::Pem {
+            path: path.to_owned(),
+            what: "certificate",
+        })
 }
 
 fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
-    PrivateKeyDer::from_pem_slice(&read(path)?)
-        .map_err(|_| TlsError::Pem { path: path.to_owned(), what: "private key" })
+    PrivateKeyDer::from_pem_slice(&read(path)?).map_err(|_| TlsError::Pem {
+        path: path.to_owned(),
+        what: "private key",
+    })
 }
 
 fn self_signed() -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
