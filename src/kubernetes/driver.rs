@@ -144,10 +144,12 @@ impl Driver {
         while !cancel.is_cancelled() {
             self.config.heartbeat.beat();
             self.engine.tick(self.config.clock.timestamp());
-            let took = match catch_unwind(AssertUnwindSafe(|| self.turn())) {
+            let took = match catch_unwind(AssertUnwindSafe(|| self.turn()))
+                .map_err(|panic| recovery::panic_text(&*panic))
+            {
                 Ok(took) => took,
                 Err(panic) => {
-                    if !self.recover(&*panic).await {
+                    if !self.recover(panic).await {
                         return DriverEnd::Panicked;
                     }
                     true

@@ -22,6 +22,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use crate::kubernetes::watch_progress::WatchProgress;
+
 /// Undecodable objects that are named in the log, per kind; the counter counts them all.
 const LOGGED_MAX: u64 = 100;
 
@@ -34,6 +36,16 @@ pub enum WatchEvent<K> {
     Deleted(Arc<K>),
     /// All objects there are.
     Resync(Vec<Arc<K>>),
+}
+
+impl<K: Resource> WatchEvent<K> {
+    /// The resourceVersion that the watch has reached with a single event.
+    fn version(&self) -> Option<String> {
+        match self {
+            Self::Applied(object) | Self::Deleted(object) => object.meta().resource_version.clone(),
+            Self::Resync(_) => None,
+        }
+    }
 }
 
 /// Counts of one watch, for metrics.
@@ -68,6 +80,7 @@ pub fn watch_all<K>(
     client: Client,
     timeout: Duration,
     events: mpsc::Sender<WatchEvent<K>>,
+    progress: WatchProgress,
     cancel: CancellationToken,
 ) -> (Watch<K>, impl Future<Output = ()> + Send)
 where
@@ -82,7 +95,7 @@ where
     let decoded = decode(stream, Arc::clone(&numbers)).reflect(writer);
     let counters = Arc::clone(&numbers);
     let run = async move {
-        let forward = forward(decoded, events, counters);
+        let forward = forward(decoded, events, progress, counters);
         tokio::select! {
             () = forward => {}
             () = cancel.cancelled() => {}
@@ -131,12 +144,14 @@ where
 async fn forward<K>(
     stream: impl Stream<Item = watcher::Result<Event<K>>> + Send,
     events: mpsc::Sender<WatchEvent<K>>,
+    progress: WatchProgress,
     numbers: Arc<WatchNumbers>,
 ) where
     K: Resource + Debug,
     K::DynamicType: Default,
 {
     let kind = K::kind(&K::DynamicType::default()).into_owned();
+    let path = K::url_path(&K::DynamicType::default(), None);
     let mut stream = std::pin::pin!(stream);
     let mut list = Vec::new();
     let mut failing = false;
@@ -168,8 +183,12 @@ async fn forward<K>(
         if std::mem::take(&mut failing) {
             warn!(kind, "watch works again");
         }
+        let version = event.version();
         if events.send(event).await.is_err() {
             return;
+        }
+        if let Some(version) = version {
+            progress.advance(&path, &version);
         }
     }
 }

@@ -20,9 +20,8 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(5);
 
 impl Driver {
     /// Tells whether the loop may go on.
-    pub(super) async fn recover(&mut self, panic: &(dyn Any + Send)) -> bool {
+    pub(super) async fn recover(&mut self, text: String) -> bool {
         let now = self.config.clock.now();
-        let text = panic_text(panic);
         let again = self
             .last_panic
             .is_some_and(|last| now.duration_since(last) < PANIC_WINDOW);
@@ -63,7 +62,7 @@ impl Driver {
     }
 }
 
-fn panic_text(panic: &(dyn Any + Send)) -> String {
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned())
