@@ -214,6 +214,25 @@ async fn kube_scheduler_schedules_pods_without_a_finding() -> anyhow::Result<()>
 }
 
 #[tokio::test]
+async fn kubelet_and_history_go_on_after_a_restart_of_the_server() -> anyhow::Result<()> {
+    let mut control_plane = ControlPlane::start(Options::default()).await?;
+    let client = control_plane.client();
+    let history = History::start(client.clone()).await?;
+    let _kubelet = FakeKubelet::start(client.clone());
+    create::nodes(&client, vec![make_node("n1").build()]).await?;
+    create::pods(&client, vec![make_pod("before").on("n1").build()]).await?;
+    let pods: Api<Pod> = Api::namespaced(client.clone(), "default");
+    until_running(&pods, "before").await?;
+    control_plane.restart_apiserver().await?;
+    create::pods(&client, vec![make_pod("after").on("n1").build()]).await?;
+    until_running(&pods, "after").await?;
+    history.settle(PATIENCE).await?;
+    history.is_complete()?;
+    assert_eq!(history.bound_pods(), 2);
+    control_plane.stop()
+}
+
+#[tokio::test]
 async fn nothing_is_left_after_stop_or_drop() -> anyhow::Result<()> {
     for stop in [true, false] {
         let mut control_plane = ControlPlane::start(Options::default()).await?;

@@ -1,28 +1,26 @@
 //! What happened to pods and nodes, from watches of the harness's own.
 //!
 //! The watches begin before anything is scheduled and are continued where they broke off, so that
-//! no change is missed. Should the server have forgotten the place (410 Gone), the history says so
-//! in [`History::is_complete`] rather than hide the gap.
+//! no change is missed. Should the server have forgotten the place (410 Gone) and objects
+//! have changed since, the history says so in [`History::is_complete`] rather than hide the gap.
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use futures::{StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{Api, ListParams, WatchEvent, WatchParams};
+use kube::api::{Api, ListParams};
 use kube::{Client, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 
-use super::footprint::{self, Amounts, Footprint};
+use super::footprint::{Amounts, Footprint};
 use super::wait;
 
-/// Between two tries after a watch broke.
-const RETRY_INTERVAL: Duration = Duration::from_millis(200);
+mod follower;
+
+use follower::{Followed, Follower};
 
 /// One change, at its place in the order of all changes of the cluster.
 #[derive(Debug, Clone)]
@@ -79,8 +77,14 @@ struct Log {
 struct Progress {
     /// The last resource version seen.
     reached: u64,
-    /// Resource version by UID of the objects that exist, as last seen.
-    live: BTreeMap<String, u64>,
+    /// The objects that exist, by UID, as last seen.
+    live: BTreeMap<String, Live>,
+}
+
+#[derive(Debug, Clone)]
+struct Live {
+    name: String,
+    version: u64,
 }
 
 /// What a kind looks like in the store itself.
@@ -122,7 +126,7 @@ impl Present {
         let gone_unseen = progress
             .live
             .iter()
-            .any(|(uid, at)| *at <= self.version && !self.objects.contains_key(uid));
+            .any(|(uid, live)| live.version <= self.version && !self.objects.contains_key(uid));
         progress.reached >= newest && !gone_unseen
     }
 }
@@ -199,74 +203,6 @@ impl Drop for History {
     }
 }
 
-/// A kind that the history follows.
-trait Followed: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send {
-    /// Notes the object's state; an error says what is wrong with the object.
-    fn note(&self, log: &mut Log, at: u64) -> anyhow::Result<()>;
-    /// Notes its end.
-    fn note_gone(name: &str, uid: &str, log: &mut Log, at: u64);
-}
-
-impl Followed for Node {
-    fn note(&self, log: &mut Log, at: u64) -> anyhow::Result<()> {
-        let allocatable = footprint::of_node(self)?;
-        log.push(
-            at,
-            Change::Node {
-                name: self.name_any(),
-                allocatable,
-            },
-        );
-        Ok(())
-    }
-
-    fn note_gone(name: &str, _uid: &str, log: &mut Log, at: u64) {
-        log.push(
-            at,
-            Change::NodeGone {
-                name: name.to_owned(),
-            },
-        );
-    }
-}
-
-impl Followed for Pod {
-    fn note(&self, log: &mut Log, at: u64) -> anyhow::Result<()> {
-        let node = self.spec.as_ref().and_then(|spec| spec.node_name.clone());
-        let phase = self
-            .status
-            .as_ref()
-            .and_then(|status| status.phase.as_deref());
-        let uid = self.uid().context("a pod without UID")?;
-        let state = PodState {
-            pod: format!(
-                "{}/{}",
-                self.namespace().unwrap_or_default(),
-                self.name_any()
-            ),
-            uid: uid.clone(),
-            node: node.filter(|node| !node.is_empty()),
-            ended: matches!(phase, Some("Succeeded" | "Failed")),
-            footprint: footprint::of_pod(self)?,
-        };
-        if log.pods.get(&uid) != Some(&state) {
-            log.pods.insert(uid, state.clone());
-            log.push(at, Change::Pod(state));
-        }
-        Ok(())
-    }
-
-    fn note_gone(_name: &str, uid: &str, log: &mut Log, at: u64) {
-        log.pods.remove(uid);
-        log.push(
-            at,
-            Change::PodGone {
-                uid: uid.to_owned(),
-            },
-        );
-    }
-}
-
 impl Log {
     fn progress<K: Followed>(&mut self) -> &mut Progress {
         self.progress.entry(K::kind(&()).into_owned()).or_default()
@@ -281,129 +217,8 @@ impl Log {
     }
 }
 
-/// One watch and what it has seen.
-struct Follower<K> {
-    api: Api<K>,
-    log: Arc<Mutex<Log>>,
-    version: String,
-    /// UID by name of the objects that exist.
-    known: BTreeMap<String, String>,
-}
-
-impl<K: Followed> Follower<K> {
-    async fn start(client: &Client, log: &Arc<Mutex<Log>>) -> anyhow::Result<Self> {
-        let api = Api::all(client.clone());
-        let mut follower = Self {
-            api,
-            log: log.clone(),
-            version: String::new(),
-            known: BTreeMap::new(),
-        };
-        follower.list().await?;
-        Ok(follower)
-    }
-
-    async fn run(mut self) {
-        loop {
-            match self.watch().await {
-                Ok(()) => {}
-                Err(error) if is_gone(&error) => {
-                    lock(&self.log).gaps += 1;
-                    // Tried again in the next round if it fails.
-                    let _ = self.list().await;
-                }
-                Err(_) => tokio::time::sleep(RETRY_INTERVAL).await,
-            }
-        }
-    }
-
-    /// Follows from the place reached so far until the server ends the watch.
-    async fn watch(&mut self) -> Result<(), kube::Error> {
-        let params = WatchParams::default().timeout(200);
-        let mut events = self.api.watch(&params, &self.version).await?.boxed();
-        while let Some(event) = events.try_next().await? {
-            match event {
-                WatchEvent::Added(object) | WatchEvent::Modified(object) => self.apply(&object),
-                WatchEvent::Deleted(object) => self.delete(&object),
-                WatchEvent::Bookmark(bookmark) => self.version = bookmark.metadata.resource_version,
-                WatchEvent::Error(status) => return Err(kube::Error::Api(status)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Starts from what is there; what has gone unseen is noted as gone.
-    async fn list(&mut self) -> anyhow::Result<()> {
-        let list = self.api.list(&ListParams::default()).await?;
-        self.version = list
-            .metadata
-            .resource_version
-            .context("a list without version")?;
-        let at: u64 = self.version.parse()?;
-        let mut missing = self.known.clone();
-        for object in &list.items {
-            missing.remove(&key(object));
-            self.note(object, at);
-        }
-        for (key, uid) in missing {
-            self.known.remove(&key);
-            let mut log = lock(&self.log);
-            log.progress::<K>().live.remove(&uid);
-            K::note_gone(&key, &uid, &mut log, at);
-        }
-        Ok(())
-    }
-
-    fn apply(&mut self, object: &K) {
-        match version(object) {
-            Ok(at) => {
-                self.version = at.to_string();
-                self.note(object, at);
-            }
-            Err(error) => lock(&self.log)
-                .errors
-                .push(format!("{}: {error:#}", key(object))),
-        }
-    }
-
-    fn note(&mut self, object: &K, at: u64) {
-        let uid = object.uid().unwrap_or_default();
-        self.known.insert(key(object), uid.clone());
-        let mut log = lock(&self.log);
-        let progress = log.progress::<K>();
-        progress.reached = progress.reached.max(at);
-        progress.live.insert(uid, at);
-        if let Err(error) = object.note(&mut log, at) {
-            log.errors.push(format!("{}: {error:#}", key(object)));
-        }
-    }
-
-    fn delete(&mut self, object: &K) {
-        let uid = object.uid().unwrap_or_default();
-        self.known.remove(&key(object));
-        let mut log = lock(&self.log);
-        log.progress::<K>().live.remove(&uid);
-        match version(object) {
-            Ok(at) => {
-                self.version = at.to_string();
-                log.progress::<K>().reached = at;
-                K::note_gone(&object.name_any(), &uid, &mut log, at);
-            }
-            Err(error) => log.errors.push(format!("{}: {error:#}", key(object))),
-        }
-    }
-}
-
 fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
     log.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// `NAMESPACE/NAME`, or `NAME` for what has no namespace.
-fn key<K: Resource<DynamicType = ()>>(object: &K) -> String {
-    match object.namespace() {
-        Some(namespace) => format!("{namespace}/{}", object.name_any()),
-        None => object.name_any(),
-    }
 }
 
 fn version<K: Resource>(object: &K) -> anyhow::Result<u64> {
@@ -414,8 +229,4 @@ fn version<K: Resource>(object: &K) -> anyhow::Result<u64> {
         .context("no resource version")?;
     text.parse()
         .with_context(|| format!("resource version {text:?} is no number"))
-}
-
-fn is_gone(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 410)
 }

@@ -62,9 +62,12 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts `command` in a process group of its own, so that Ctrl-C in a terminal reaches the
-    /// harness alone. Standard output and error go to `log`.
+    /// harness alone. Standard output and error are appended to `log`.
     pub(crate) fn spawn(name: &str, mut command: Command, log: &Path) -> anyhow::Result<Self> {
-        let file = File::create(log)
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(log)
             .with_context(|| format!("the log {} cannot be written", log.display()))?;
         let child = command
             .stdin(Stdio::null())
