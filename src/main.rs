@@ -1,3 +1,7 @@
 //! The `bayplan` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    bayplan::cli::main(std::env::args_os())
+}

@@ -53,11 +53,18 @@ pub enum OptionsError {
 }
 
 impl OptionsError {
-    /// The path of the field in the file that the error is about, if it is about one.
-    pub fn field(&self) -> Option<String> {
+    /// For an error that a file can have: the path of the field, and the error in words that suit
+    /// a file, without the name of a flag.
+    pub fn in_file(&self) -> Option<(String, String)> {
         match self {
-            Self::Setting(problem) => Some(problem.field.to_owned()),
-            Self::FeatureGate(error) => Some(format!("featureGates.{}", error.name())),
+            Self::Setting(problem) => {
+                let message = format!("{}; {}", problem.message, problem.remedy);
+                Some((problem.field.to_owned(), message))
+            }
+            Self::FeatureGate(error) => {
+                let field = format!("featureGates.{}", error.name());
+                Some((field, error.to_string()))
+            }
             Self::Profiling(_) => None,
         }
     }
@@ -95,13 +102,12 @@ impl Config {
         if !errors.is_empty() {
             return Err(errors);
         }
-        let parked = |options: &&Options| options.pod_max_in_unschedulable_pods_duration.is_some();
-        let deprecated = flags.iter().any(|options| parked(options)).then(|| {
+        let mut given = flags.iter().map(|options| options.pod_max_in_unschedulable_pods_duration);
+        let deprecated = given.any(|duration| duration.is_some()).then(|| {
             "the flag --pod-max-in-unschedulable-pods-duration is deprecated: set \
              scheduling.podMaxInUnschedulablePodsDuration in the configuration file"
                 .to_owned()
         });
-        let later_first = flags.iter().rev();
         Ok(Self {
             settings,
             master: later_first

@@ -1,5 +1,10 @@
 //! The flags of `bayplan run`, named and explained as kube-scheduler's where they mean the same.
 
+#![expect(
+    clippy::doc_markdown,
+    reason = "bayplan run --help prints the comments as they are"
+)]
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;

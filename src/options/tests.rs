@@ -258,5 +258,5 @@ fn feature_gates_are_listed_once_and_by_name() {
 #[test]
 fn infinite_rates_are_refused() {
     assert!(refusal(&["--kube-api-qps=inf"]).contains("inf is not a number of requests a second"));
-    assert_eq!(settings(&["--kube-api-qps=-1"]).client_connection.qps, -1.0);
+    assert!(settings(&["--kube-api-qps=-1"]).client_connection.qps < 0.0);
 }
