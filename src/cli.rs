@@ -19,6 +19,7 @@ mod completion;
 mod configuration_file;
 mod crd;
 mod exit;
+mod finding;
 mod input;
 mod man;
 mod output;

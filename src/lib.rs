@@ -3,6 +3,7 @@
 //! `ARCHITECTURE.md` has the map and the invariants.
 
 pub mod apis;
+pub mod cli;
 pub mod engine;
 #[cfg(feature = "live")]
 pub mod kubernetes;

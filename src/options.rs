@@ -102,7 +102,9 @@ impl Config {
         if !errors.is_empty() {
             return Err(errors);
         }
-        let mut given = flags.iter().map(|options| options.pod_max_in_unschedulable_pods_duration);
+        let mut given = flags
+            .iter()
+            .map(|options| options.pod_max_in_unschedulable_pods_duration);
         let deprecated = given.any(|duration| duration.is_some()).then(|| {
             "the flag --pod-max-in-unschedulable-pods-duration is deprecated: set \
              scheduling.podMaxInUnschedulablePodsDuration in the configuration file"

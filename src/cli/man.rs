@@ -45,7 +45,10 @@ pub(super) fn run(arguments: &ManArgs, output: &mut Output<'_>) -> Result<Exit, 
 }
 
 fn unknown_command(root: &clap::Command, name: &str) -> Failure {
-    let known: Vec<_> = root.get_subcommands().map(clap::Command::get_name).collect();
+    let known: Vec<_> = root
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .collect();
     let known = known.join(", ");
     Failure::usage(format!("there is no command {name:?}; use one of {known}"))
 }

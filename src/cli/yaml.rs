@@ -64,7 +64,11 @@ pub(crate) fn documents(text: &str) -> Result<Vec<Document>, ReadError> {
 /// is no document.
 fn split(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut parts: Vec<(usize, String)> = vec![(0, String::new())];
-    for (number, line) in text.trim_start_matches('\u{feff}').split_inclusive('\n').enumerate() {
+    for (number, line) in text
+        .trim_start_matches('\u{feff}')
+        .split_inclusive('\n')
+        .enumerate()
+    {
         let marker = line.strip_prefix("---");
         if marker.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace)) {
             parts.push((number, String::new()));
@@ -129,7 +133,9 @@ impl Document {
 
     /// The objects of the document with their paths: itself, or the items of a `List`.
     pub(crate) fn objects(&self) -> Vec<(String, &Value)> {
-        let is_list = self.value["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+        let is_list = self.value["kind"]
+            .as_str()
+            .is_some_and(|kind| kind.ends_with("List"));
         match self.value["items"].as_array() {
             Some(items) if is_list => items
                 .iter()

@@ -32,7 +32,12 @@ fn steps(path: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     for part in path.split('.').filter(|part| !part.is_empty()) {
         let mut pieces = part.split('[');
-        steps.extend(pieces.next().filter(|key| !key.is_empty()).map(|key| Step::Key(key.into())));
+        steps.extend(
+            pieces
+                .next()
+                .filter(|key| !key.is_empty())
+                .map(|key| Step::Key(key.into())),
+        );
         for piece in pieces {
             let index = piece.trim_end_matches(']').parse();
             steps.extend(index.map(Step::Index));

@@ -6,18 +6,36 @@ use super::*;
 
 fn values(text: &str) -> Vec<Value> {
     let documents = documents(text).unwrap();
-    documents.into_iter().map(|document| document.value).collect()
+    documents
+        .into_iter()
+        .map(|document| document.value)
+        .collect()
 }
 
 #[test]
 fn documents_are_cut_apart_and_empty_ones_left_out() {
     assert_eq!(values(""), [json!(0); 0]);
     assert_eq!(values("# nothing\n"), [json!(0); 0]);
-    assert_eq!(values("a: 1\n---\na: 2\n---\n"), [json!({"a": 1}), json!({"a": 2})]);
-    assert_eq!(values("# first\n---\na: 1\r\n---\r\na: 2\r\n"), [json!({"a": 1}), json!({"a": 2})]);
-    assert_eq!(values("--- {a: 1}\n--- # two\na: 2"), [json!({"a": 1}), json!({"a": 2})]);
-    assert_eq!(values("\u{feff}%YAML 1.2\n---\na: 1\n...\n"), [json!({"a": 1})]);
-    assert_eq!(values("a: |\n  ---\n  text\n"), [json!({"a": "---\ntext\n"})]);
+    assert_eq!(
+        values("a: 1\n---\na: 2\n---\n"),
+        [json!({"a": 1}), json!({"a": 2})]
+    );
+    assert_eq!(
+        values("# first\n---\na: 1\r\n---\r\na: 2\r\n"),
+        [json!({"a": 1}), json!({"a": 2})]
+    );
+    assert_eq!(
+        values("--- {a: 1}\n--- # two\na: 2"),
+        [json!({"a": 1}), json!({"a": 2})]
+    );
+    assert_eq!(
+        values("\u{feff}%YAML 1.2\n---\na: 1\n...\n"),
+        [json!({"a": 1})]
+    );
+    assert_eq!(
+        values("a: |\n  ---\n  text\n"),
+        [json!({"a": "---\ntext\n"})]
+    );
     assert_eq!(values("{\"a\": \"----\"}"), [json!({"a": "----"})]);
 }
 
@@ -37,9 +55,19 @@ fn bombs_and_towers_are_refused() {
         let references = vec![format!("*a{}", i - 1); 10].join(", ");
         bomb += &format!("a{i}: &a{i} [{references}]\n");
     }
-    assert!(documents(&bomb).unwrap_err().message.contains("repetition limit"));
+    assert!(
+        documents(&bomb)
+            .unwrap_err()
+            .message
+            .contains("repetition limit")
+    );
     let tower = "[".repeat(1000) + &"]".repeat(1000);
-    assert!(documents(&tower).unwrap_err().message.contains("recursion limit"));
+    assert!(
+        documents(&tower)
+            .unwrap_err()
+            .message
+            .contains("recursion limit")
+    );
 }
 
 #[test]
@@ -61,17 +89,27 @@ fn places_count_from_the_start_of_the_file() {
 #[test]
 fn numbers_are_no_strings() {
     let document = &documents("schedulerName: 5\n").unwrap()[0];
-    let spec = document.parse::<crate::apis::scheduler_profile::SchedulerProfileSpec>(&document.value, "");
+    let spec =
+        document.parse::<crate::apis::scheduler_profile::SchedulerProfileSpec>(&document.value, "");
     let error = spec.unwrap_err();
-    assert_eq!((error.field.as_str(), error.place.unwrap().line), ("schedulerName", 1));
-    assert_eq!(error.message, "invalid type: integer `5`, expected a string");
+    assert_eq!(
+        (error.field.as_str(), error.place.unwrap().line),
+        ("schedulerName", 1)
+    );
+    assert_eq!(
+        error.message,
+        "invalid type: integer `5`, expected a string"
+    );
 }
 
 #[test]
 fn items_of_a_list_are_objects_of_their_own() {
     let document = &documents("kind: List\nitems: [{kind: Pod}, {kind: Node}]\n").unwrap()[0];
     let objects = document.objects();
-    assert_eq!(objects[1], ("items[1]".to_owned(), &json!({"kind": "Node"})));
+    assert_eq!(
+        objects[1],
+        ("items[1]".to_owned(), &json!({"kind": "Node"}))
+    );
     let pod = &documents("kind: Pod\n").unwrap()[0];
     assert_eq!(pod.objects(), [(String::new(), &json!({"kind": "Pod"}))]);
 }

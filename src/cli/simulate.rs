@@ -1,0 +1,61 @@
+//! `bayplan simulate`: what would be decided for the pods in cluster files, without a cluster.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::{Exit, Failure, Output};
+
+/// Decide where the pending pods of cluster files go, without a cluster.
+///
+/// The files hold ordinary Kubernetes objects, as 'kubectl get -o yaml' prints them. Pods with a
+/// node are taken as placed, the others are scheduled in the order of the queue. Without a
+/// SchedulerProfile in the files kube-scheduler's default profile decides.
+#[derive(Args, Debug)]
+pub(super) struct SimulateArgs {
+    /// Cluster files, YAML or JSON; - reads standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub(super) files: Vec<PathBuf>,
+
+    /// Let the SchedulerProfile of this name decide for all pods, whatever their schedulerName.
+    #[arg(long, value_name = "NAME")]
+    pub(super) profile: Option<String>,
+
+    /// Which of equally good nodes is taken.
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = TieBreakRule::Seeded)]
+    pub(super) tie_break: TieBreakRule,
+
+    /// The seed for --tie-break seeded.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(super) seed: u64,
+
+    /// Decide each pod against the files alone, as if no other pod had been placed.
+    #[arg(long)]
+    pub(super) stateless: bool,
+
+    /// Form of the answer: a table for people, or a decision record per line.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    pub(super) output: Format,
+}
+
+/// Which of equally good nodes is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum TieBreakRule {
+    /// One that follows from the seed: pods spread evenly
+    Seeded,
+    /// The one whose name comes first
+    Name,
+}
+
+/// The form of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// One line a pod, with the reasons
+    Table,
+    /// One JSON object a line
+    Jsonl,
+}
+
+pub(super) fn run(_arguments: &SimulateArgs, _output: &mut Output<'_>) -> Result<Exit, Failure> {
+    Err(Failure::usage("this build has no simulator"))
+}
