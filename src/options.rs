@@ -112,8 +112,9 @@ impl Config {
         });
         Ok(Self {
             settings,
-            master: later_first
-                .clone()
+            master: flags
+                .iter()
+                .rev()
                 .find_map(|options| options.master.clone()),
             warnings: deprecated.into_iter().collect(),
         })
