@@ -11,6 +11,9 @@ use serde_json::Value;
 use crate::cli::input::Place;
 
 mod locate;
+mod strict_value;
+
+use strict_value::StrictValue;
 
 /// One document of a file.
 #[derive(Clone, Debug)]
@@ -37,7 +40,7 @@ pub(crate) struct ReadError {
 pub(crate) fn documents(text: &str) -> Result<Vec<Document>, ReadError> {
     let mut documents = Vec::new();
     for (lines_before, text) in split(text) {
-        let value: Value = serde_yaml::from_str(&text).map_err(|error| {
+        let StrictValue(value) = serde_yaml::from_str(&text).map_err(|error| {
             let place = error.location().map(|at| Place {
                 line: lines_before + at.line(),
                 column: at.column(),

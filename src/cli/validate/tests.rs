@@ -103,7 +103,7 @@ fn items_of_a_list_are_checked_with_paths_of_their_own() {
     assert_eq!(
         findings(text),
         [
-            "f.yaml:7:26: SchedulerProfile \"a\": spec.schedulerName: the name is empty; give the \
+            "f.yaml:7:25: SchedulerProfile \"a\": spec.schedulerName: the name is empty; give the \
           name that pods put in spec.schedulerName"
         ]
     );

@@ -45,7 +45,13 @@ fn text_that_is_no_yaml_is_refused_with_its_line_in_the_file() {
     assert_eq!(error.place.unwrap().line, 5, "{error:?}");
     assert!(error.message.starts_with("not valid YAML: "), "{error:?}");
     let error = documents("a: 1\na: 2\n").unwrap_err();
-    assert!(error.message.contains("duplicate entry"), "{error:?}");
+    assert!(
+        error.message.ends_with("the key \"a\" is there twice"),
+        "{error:?}"
+    );
+    assert_eq!(error.place, Some(Place { line: 2, column: 1 }));
+    assert!(documents("1: a\n").unwrap()[0].value["1"] == "a");
+    assert!(documents("a: !tag b\n").is_err());
 }
 
 #[test]
