@@ -1,5 +1,8 @@
 //! `bayplan run`: the scheduler itself.
 
+#[cfg(feature = "live")]
+mod live;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -77,6 +80,10 @@ fn write(config: &Config, path: &Path) -> Result<(), Failure> {
     })
 }
 
+#[cfg(feature = "live")]
+use live::start;
+
+#[cfg(not(feature = "live"))]
 fn start(_config: Config) -> Result<Exit, Failure> {
     Err(Failure::usage(
         "this build cannot reach a cluster; build it with the feature live",
