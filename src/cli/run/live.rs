@@ -27,7 +27,7 @@ pub(super) fn start(config: Config) -> Result<Exit, Failure> {
             .await
             .map_err(|error| explain(&error))?;
         signals.abort();
-        Ok(end)
+        Ok::<End, Failure>(end)
     })?;
     // Tasks that did not end in time do not hold the process.
     runtime.shutdown_background();
