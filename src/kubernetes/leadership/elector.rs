@@ -106,7 +106,12 @@ impl Elector {
     /// is given back at once, and another replica may lead a moment later.
     pub(crate) async fn run(mut self, stop: CancellationToken) -> Outcome {
         let outcome = match self.stand_by(&stop).await {
+            Some(tenure) if stop.is_cancelled() => self.release(&tenure).await,
             Some(tenure) => {
+                info!(lease = %self.lease(), term = %tenure.term(), "started leading");
+                self.stats.transitioned();
+                self.standing
+                    .send_replace(Standing::Leading(tenure.clone()));
                 let outcome = self.lead(tenure, &stop).await;
                 self.stats.transitioned();
                 outcome
@@ -117,25 +122,21 @@ impl Elector {
         outcome
     }
 
-    /// Waits for the Lease. `None` if asked to stop.
+    /// Waits for the Lease. `None` if asked to stop. A look is not cut short for that: its write could arrive all the
+    /// same, and nobody would give the Lease back.
     async fn stand_by(&mut self, stop: &CancellationToken) -> Option<Tenure> {
         loop {
+            if stop.is_cancelled() {
+                return None;
+            }
             let started = self.clock.now();
-            let look = tokio::select! {
-                biased;
-                () = stop.cancelled() => return None,
-                look = self.look_again_after_conflict(self.settings.attempt_timeout()) => look,
-            };
-            match look {
+            match self
+                .look_again_after_conflict(self.settings.attempt_timeout())
+                .await
+            {
                 // A process that was stopped while the answer was on its way holds the Lease but has no time left;
                 // its next look renews.
-                Look::Held(tenure) if tenure.holds(&self.clock) => {
-                    info!(lease = %self.lease(), term = %tenure.term(), "started leading");
-                    self.stats.transitioned();
-                    self.standing
-                        .send_replace(Standing::Leading(tenure.clone()));
-                    return Some(tenure);
-                }
+                Look::Held(tenure) if tenure.holds(&self.clock) => return Some(tenure),
                 Look::Held(_) | Look::NotHeld | Look::Conflict | Look::Failed => {}
             }
             tokio::select! {

@@ -102,13 +102,18 @@ impl FakeLeases {
                 lease => ok(&lease),
             };
         }
-        tokio::time::sleep(faults.write_delay).await;
         let bytes = request.into_body().collect_bytes().await.unwrap();
         let mut body: Value = serde_json::from_slice(&bytes).unwrap();
         if let (Some(time), Some(_)) = (faults.renew_time, body["spec"].get("renewTime")) {
             body["spec"]["renewTime"] = json!(time);
         }
-        let answer = self.write(&method, body);
+        // What was sent arrives, also if the client does not wait for the answer.
+        let server = self.clone();
+        let arrival = tokio::spawn(async move {
+            tokio::time::sleep(faults.write_delay).await;
+            server.write(&method, body)
+        });
+        let answer = arrival.await.unwrap();
         if faults.lose_write_answers {
             return std::future::pending().await;
         }

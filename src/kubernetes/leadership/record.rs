@@ -36,7 +36,7 @@ struct Claim {
 /// May this replica have the Lease?
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Availability {
-    /// The record names this replica.
+    /// The record names this replica, and this replica knows that it wrote that.
     Ours,
     /// Nobody can believe to lead.
     Free,
@@ -93,7 +93,10 @@ impl Observation {
         if self.record.as_ref() == Some(&record) {
             return;
         }
-        if !record.holder.is_empty() {
+        if record.holder == self.identity && !self.is_own_claim() {
+            // Written by a stranger, or by us with the answer lost. In the first case whoever held the Lease before
+            // does not know; in the second nobody did.
+        } else if !record.holder.is_empty() {
             self.claim = Some(self.claim_of(&record, now));
         } else if record.is_released() && !self.is_own_claim() {
             self.claim = None;
@@ -121,11 +124,11 @@ impl Observation {
 
     /// Judges what was seen so far.
     pub(crate) fn availability(&self, now: Instant) -> Availability {
-        if self
+        let names_us = self
             .record
             .as_ref()
-            .is_some_and(|record| record.holder == self.identity)
-        {
+            .is_some_and(|record| record.holder == self.identity);
+        if names_us && self.is_own_claim() {
             return Availability::Ours;
         }
         match &self.claim {
@@ -147,9 +150,14 @@ impl Observation {
     pub(crate) fn presented(&self, lease: &Value, now: Instant) -> Value {
         let availability = self.availability(now);
         let record = Record::of(lease);
-        let renew_time = match availability {
-            Availability::Free => RENEWED_LONG_AGO,
-            Availability::Ours | Availability::Held { .. } => RENEWED_IN_FUTURE,
+        // Only a holder that kube-leader-election takes for itself is renewed; everybody else acquires, in a new term.
+        let (holder, renew_time) = match availability {
+            Availability::Ours => (record.holder.as_str(), RENEWED_IN_FUTURE),
+            Availability::Free => ("", RENEWED_LONG_AGO),
+            Availability::Held { ref holder, .. } if *holder == self.identity => {
+                ("", RENEWED_IN_FUTURE)
+            }
+            Availability::Held { ref holder, .. } => (holder.as_str(), RENEWED_IN_FUTURE),
         };
         // kube-leader-election adds 1 to a 32-bit number.
         let transitions = i32::try_from(record.transitions)
@@ -166,7 +174,7 @@ impl Observation {
                 "resourceVersion": lease["metadata"]["resourceVersion"],
             },
             "spec": {
-                "holderIdentity": record.holder,
+                "holderIdentity": holder,
                 "leaseDurationSeconds": self.duration_of(&record).as_secs(),
                 "renewTime": renew_time,
                 "leaseTransitions": transitions,

@@ -290,6 +290,51 @@ async fn a_standby_that_is_stopped_leaves_the_lease_alone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_standby_that_a_stranger_names_waits_until_the_leader_has_stopped() {
+    let server = FakeLeases::default();
+    let a = Replica::leading(&server, "a").await;
+    let b = Replica::start(&server, "b");
+    sleep(Duration::from_secs(31)).await;
+    a.cut_off();
+    server.edit(|lease| lease["spec"]["holderIdentity"] = json!("b"));
+    let (lost, led) = tokio::join!(a.time_until_lost(), b.time_until_leading());
+    assert!(lost < led, "{lost:?} {led:?}");
+    assert!(seconds(led) <= 17.1, "{led:?}");
+    assert_ne!(b.leadership.term().unwrap().to_string(), "uid-1/0");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_candidate_that_is_stopped_while_it_acquires_gives_the_lease_back() {
+    let server = FakeLeases::default();
+    let a = Replica::start(&server, "a");
+    a.line.set(Faults {
+        write_delay: Duration::from_millis(300),
+        ..Faults::default()
+    });
+    sleep(Duration::from_millis(100)).await;
+    a.stop.cancel();
+    assert_eq!(a.task.await.unwrap(), Outcome::Released);
+    assert!(!a.leadership.wait_until_leading().await);
+    // Whatever is still on its way has arrived by now.
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(server.holder(), "");
+    let b = Replica::start(&server, "b");
+    assert!(seconds(b.time_until_leading().await) < 0.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_without_an_api_server_stops_in_bounded_time() {
+    let server = FakeLeases::default();
+    let a = Replica::start(&server, "a");
+    a.cut_off();
+    sleep(Duration::from_mins(1)).await;
+    a.stop.cancel();
+    let start = a.clock.now();
+    assert_eq!(a.task.await.unwrap(), Outcome::Released);
+    assert!(seconds(a.clock.now() - start) <= 3.4);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_release_into_a_black_hole_ends_in_bounded_time() {
     let server = FakeLeases::default();
     let a = Replica::leading(&server, "a").await;
