@@ -1,4 +1,4 @@
-//! The command line: one file a command, one place for output, one set of exit codes.
+//! The command line: one file a command, one place for output, one set of exit codes ([`Exit`]).
 
 #![expect(
     clippy::doc_markdown,
@@ -53,7 +53,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     Simulate(simulate::SimulateArgs),
     Validate(validate::ValidateArgs),
     Crd(crd::CrdArgs),

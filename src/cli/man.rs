@@ -23,25 +23,40 @@ pub(super) struct ManArgs {
 
 pub(super) fn run(arguments: &ManArgs, output: &mut Output<'_>) -> Result<Exit, Failure> {
     let mut root = cli::command();
+    root.build();
     if let Some(dir) = &arguments.dir {
-        clap_mangen::generate_to(root, dir).map_err(|error| {
-            let dir = dir.display();
-            Failure::usage(format!("cannot write manual pages to {dir}: {error}"))
-        })?;
+        for command in std::iter::once(&root).chain(root.get_subcommands()) {
+            let path = dir.join(format!("{}.1", title(command)));
+            std::fs::write(&path, page(command)?).map_err(|error| {
+                let path = path.display();
+                Failure::usage(format!("cannot write the manual page {path}: {error}"))
+            })?;
+        }
         return Ok(Exit::Success);
     }
-    root.build();
     let described = match &arguments.command {
-        None => root,
+        None => &root,
         Some(name) => root
             .find_subcommand(name)
-            .cloned()
             .ok_or_else(|| unknown_command(&root, name))?,
     };
-    let mut page = Vec::new();
-    Man::new(described).render(&mut page)?;
-    output.text(&String::from_utf8_lossy(&page))?;
+    output.text(&page(described)?)?;
     Ok(Exit::Success)
+}
+
+/// The name of the page: `bayplan` or `bayplan-run`.
+fn title(command: &clap::Command) -> &str {
+    command
+        .get_display_name()
+        .unwrap_or_else(|| command.get_name())
+}
+
+fn page(command: &clap::Command) -> Result<String, Failure> {
+    let mut page = Vec::new();
+    Man::new(command.clone())
+        .source(concat!("bayplan ", env!("CARGO_PKG_VERSION")))
+        .render(&mut page)?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
 fn unknown_command(root: &clap::Command, name: &str) -> Failure {

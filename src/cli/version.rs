@@ -1,7 +1,6 @@
 //! `bayplan version`: what was built, and which scheduler it follows.
 
 use clap::{Args, ValueEnum};
-use serde::Serialize;
 
 use crate::cli::{Exit, Failure, Output};
 
@@ -22,31 +21,17 @@ enum Format {
     Json,
 }
 
-#[derive(Debug, Serialize)]
-struct Version {
-    version: &'static str,
-    commit: &'static str,
-    kubernetes: &'static str,
-}
-
 pub(super) fn run(arguments: &VersionArgs, output: &mut Output<'_>) -> Result<Exit, Failure> {
-    let Version {
-        version,
-        commit,
-        kubernetes,
-    } = Version {
-        version: env!("CARGO_PKG_VERSION"),
-        commit: env!("BAYPLAN_COMMIT"),
-        kubernetes: KUBERNETES,
-    };
+    let version = env!("CARGO_PKG_VERSION");
+    let commit = env!("BAYPLAN_COMMIT");
     match arguments.output {
         Format::Text => output.line(format_args!(
-            "bayplan {version} (commit {commit}, Kubernetes {kubernetes})"
+            "bayplan {version} (commit {commit}, Kubernetes {KUBERNETES})"
         ))?,
         Format::Json => output.line(serde_json::json!({
             "version": version,
             "commit": commit,
-            "kubernetes": kubernetes,
+            "kubernetes": KUBERNETES,
         }))?,
     }
     Ok(Exit::Success)

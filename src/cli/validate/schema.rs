@@ -47,12 +47,11 @@ fn walk(
             };
             for (key, member) in members {
                 let path = format!("{path}.{key}");
-                match known.get(key) {
-                    Some(schema) => walk(subject, schema, member, &path, findings),
-                    None => {
-                        let known = known.keys().map(String::as_str);
-                        findings.push(unknown_field(subject, &path, key, known));
-                    }
+                if let Some(schema) = known.get(key) {
+                    walk(subject, schema, member, &path, findings);
+                } else {
+                    let known = known.keys().map(String::as_str);
+                    findings.push(unknown_field(subject, &path, key, known));
                 }
             }
         }

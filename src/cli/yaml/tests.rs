@@ -14,8 +14,8 @@ fn values(text: &str) -> Vec<Value> {
 
 #[test]
 fn documents_are_cut_apart_and_empty_ones_left_out() {
-    assert_eq!(values(""), [json!(0); 0]);
-    assert_eq!(values("# nothing\n"), [json!(0); 0]);
+    assert!(values("").is_empty());
+    assert!(values("# nothing\n").is_empty());
     assert_eq!(
         values("a: 1\n---\na: 2\n---\n"),
         [json!({"a": 1}), json!({"a": 2})]
@@ -59,7 +59,18 @@ fn bombs_and_towers_are_refused() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for i in 1..20 {
         let references = vec![format!("*a{}", i - 1); 10].join(", ");
-        bomb += &format!("a{i}: &a{i} [{references}]\n");
+        bomb.push_str(
+            &[
+                "a",
+                &i.to_string(),
+                ": &a",
+                &i.to_string(),
+                " [",
+                &references,
+                "]\n",
+            ]
+            .concat(),
+        );
     }
     assert!(
         documents(&bomb)
