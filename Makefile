@@ -2,7 +2,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites controlplane build test lint deny crds release
+.PHONY: demo help prerequisites controlplane build test lint deny crds release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,6 +15,14 @@ controlplane: prerequisites ## Build etcd, kube-apiserver, kube-scheduler, kubec
 
 build: prerequisites ## Build the debug binary
 	cargo build --locked
+
+NODES ?= 200
+PODS ?= 2000
+KEEP ?= 0
+
+demo: controlplane release ## Install the chart, schedule a workload, kill the leader, check all [NODES= PODS= KEEP=1]
+	@cargo run --quiet --locked --example demo -- --binary target/release/bayplan \
+	  --nodes $(NODES) --pods $(PODS) $(if $(filter 1,$(KEEP)),--keep)
 
 test: controlplane ## Run all tests, those against a real API server included
 	cargo test --locked

@@ -11,6 +11,7 @@
 )]
 
 pub(crate) mod audit;
+pub(crate) mod bayplan;
 pub(crate) mod binaries;
 pub(crate) mod builders;
 pub(crate) mod checker;
