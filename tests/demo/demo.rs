@@ -2,8 +2,15 @@
 //! workload, the leader is killed half-way, and the API server's own history proves that nothing
 //! was lost, bound twice or over-committed.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the demo talks to a person")]
-#![allow(clippy::disallowed_methods, reason = "real processes live in real time")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the demo talks to a person"
+)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "real processes live in real time"
+)]
 
 #[path = "../harness/mod.rs"]
 mod harness;
@@ -24,9 +31,9 @@ use harness::history::History;
 use harness::kubelet::FakeKubelet;
 use harness::process::Signal;
 use harness::{create, wait};
-use report::{Failover, Measured};
 use kube::Api;
 use kube::api::PostParams;
+use report::{Failover, Measured};
 use workload::{Expected, HIGH_PRIORITY, Planned};
 
 /// For everything that takes a while on a slow machine.
@@ -76,7 +83,10 @@ fn say(text: &str) {
 
 async fn demo(arguments: &Arguments) -> anyhow::Result<bool> {
     say("starting etcd and kube-apiserver");
-    let options = Options { keep: arguments.keep, ..Options::default() };
+    let options = Options {
+        keep: arguments.keep,
+        ..Options::default()
+    };
     let control_plane = ControlPlane::start(options).await?;
     say("installing the chart with helm into kube-system");
     let installation = Installation::install(&control_plane, &arguments.binary, &[]).await?;
@@ -126,7 +136,9 @@ impl Stage {
         for _ in 0..2 {
             replicas.push(installation.start(&control_plane).await?);
         }
-        installation.wait_for_leader(&control_plane, &replicas, PATIENCE).await?;
+        installation
+            .wait_for_leader(&control_plane, &replicas, PATIENCE)
+            .await?;
         let all = workload::pods(arguments.nodes, "pod", arguments.pods);
         let quarter = (arguments.pods / 4).max(1);
         let (first, rest) = all.split_at((arguments.pods / 2).min(all.len()));
@@ -149,14 +161,20 @@ impl Stage {
 
     async fn submit(&mut self, pods: Vec<Planned>) -> anyhow::Result<()> {
         say(&format!("creating {} pods", pods.len()));
-        let objects = pods.iter().map(|planned| planned.pod.clone().build()).collect();
+        let objects = pods
+            .iter()
+            .map(|planned| planned.pod.clone().build())
+            .collect();
         self.planned.extend(pods);
         create::pods(&self.control_plane.client(), objects).await?;
         Ok(())
     }
 
     fn to_be_bound(&self) -> usize {
-        self.planned.iter().filter(|pod| pod.expected == Expected::Bound).count()
+        self.planned
+            .iter()
+            .filter(|pod| pod.expected == Expected::Bound)
+            .count()
     }
 
     /// Waits until every pod that fits has a node, and says how far it is.
@@ -183,14 +201,19 @@ impl Stage {
         let mut replica = self.replicas.remove(leader);
         self.usage.push(replica.process.usage()?);
         let batch = self.batches.pop().unwrap_or_default();
-        let name = if signal == Signal::Kill { "SIGKILL" } else { "SIGTERM" };
+        let name = if signal == Signal::Kill {
+            "SIGKILL"
+        } else {
+            "SIGTERM"
+        };
         say(&format!("{name} to the leader {}", replica.identity));
         let at = jiff::Timestamp::now();
         replica.process.signal(signal)?;
         // The pods arrive while nobody leads.
         self.submit(batch).await?;
         let status = replica.process.wait(PATIENCE).await?;
-        self.replicas.push(self.installation.start(&self.control_plane).await?);
+        self.replicas
+            .push(self.installation.start(&self.control_plane).await?);
         self.until_bound().await?;
         let binds = self.control_plane.audit_log().binds()?;
         let mut after: Vec<_> = binds
@@ -199,21 +222,37 @@ impl Stage {
             .filter(|bind| !bind.issuer.user_agent.contains(&replica.identity))
             .collect();
         after.sort_by_key(|bind| bind.answered);
-        let first = after.first().context("nobody bound a pod after the leader ended")?;
+        let first = after
+            .first()
+            .context("nobody bound a pod after the leader ended")?;
         let gap = Duration::try_from(first.answered.duration_since(at)).unwrap_or_default();
-        Ok(Failover { signal: name, gap, exit_code: status.code() })
+        Ok(Failover {
+            signal: name,
+            gap,
+            exit_code: status.code(),
+        })
     }
 
     /// Lets everything come to rest and collects what the API server knows.
     async fn finish(&mut self, failovers: Vec<Failover>) -> anyhow::Result<Measured> {
         let client = self.control_plane.client();
         say("waiting until the reasons of the other pods are written");
-        let refused: Vec<&Planned> =
-            self.planned.iter().filter(|pod| pod.expected != Expected::Bound).collect();
-        wait::until("the conditions of pods that fit nowhere", PATIENCE, async || {
-            let fates = judge::Fates::read(&client).await?;
-            Ok(refused.iter().all(|pod| fates.of(&pod.name).refusal.is_some()).then_some(()))
-        })
+        let refused: Vec<&Planned> = self
+            .planned
+            .iter()
+            .filter(|pod| pod.expected != Expected::Bound)
+            .collect();
+        wait::until(
+            "the conditions of pods that fit nowhere",
+            PATIENCE,
+            async || {
+                let fates = judge::Fates::read(&client).await?;
+                Ok(refused
+                    .iter()
+                    .all(|pod| fates.of(&pod.name).refusal.is_some())
+                    .then_some(()))
+            },
+        )
         .await?;
         let elapsed = self.started.elapsed();
         say("asking kube-scheduler what it says of the pods that fit nowhere");
@@ -243,7 +282,10 @@ impl Stage {
         let kubeconfig = self.control_plane.kubeconfig();
         let folder = self.control_plane.detach()?;
         say(&format!("kept running; files are in {}", folder.display()));
-        say(&format!("reach it with: kubectl --kubeconfig {} get pods", kubeconfig.display()));
+        say(&format!(
+            "reach it with: kubectl --kubeconfig {} get pods",
+            kubeconfig.display()
+        ));
         Ok(())
     }
 }

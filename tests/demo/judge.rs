@@ -50,7 +50,11 @@ impl Fates {
     pub(crate) async fn read(client: &Client) -> anyhow::Result<Self> {
         let pods: Api<Pod> = Api::default_namespaced(client.clone());
         let list = pods.list(&ListParams::default()).await?;
-        Ok(Self(list.into_iter().map(|pod| (pod.name_any(), fate(&pod))).collect()))
+        Ok(Self(
+            list.into_iter()
+                .map(|pod| (pod.name_any(), fate(&pod)))
+                .collect(),
+        ))
     }
 
     /// What became of the pod called `name`.
@@ -61,11 +65,22 @@ impl Fates {
 
 fn fate(pod: &Pod) -> Fate {
     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
-    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
-    let scheduled = conditions.into_iter().flatten().find(|c| c.type_ == "PodScheduled");
-    let refusal = scheduled.filter(|condition| condition.status == "False").map(|condition| {
-        (condition.reason.clone().unwrap_or_default(), condition.message.clone().unwrap_or_default())
-    });
+    let conditions = pod
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_ref());
+    let scheduled = conditions
+        .into_iter()
+        .flatten()
+        .find(|c| c.type_ == "PodScheduled");
+    let refusal = scheduled
+        .filter(|condition| condition.status == "False")
+        .map(|condition| {
+            (
+                condition.reason.clone().unwrap_or_default(),
+                condition.message.clone().unwrap_or_default(),
+            )
+        });
     Fate { node, refusal }
 }
 
@@ -76,16 +91,27 @@ pub(crate) async fn refusals(
     patience: Duration,
 ) -> anyhow::Result<BTreeMap<String, (String, String)>> {
     let client = control_plane.client();
-    let refused = planned.iter().filter(|pod| pod.expected == Expected::Unschedulable);
+    let refused = planned
+        .iter()
+        .filter(|pod| pod.expected == Expected::Unschedulable);
     let refused: Vec<&Planned> = refused.collect();
     let mut kube_scheduler =
         control_plane.kube_scheduler(configuration(), &control_plane.kubeconfig())?;
-    create::pods(&client, refused.iter().map(|pod| twin(pod, JUDGE)).collect()).await?;
+    create::pods(
+        &client,
+        refused.iter().map(|pod| twin(pod, JUDGE)).collect(),
+    )
+    .await?;
     let said = wait::until("kube-scheduler to judge the twins", patience, async || {
         let fates = Fates::read(&client).await?;
         let said: Option<BTreeMap<_, _>> = refused
             .iter()
-            .map(|pod| Some((pod.name.clone(), fates.of(&format!("twin-{}", pod.name)).refusal?)))
+            .map(|pod| {
+                Some((
+                    pod.name.clone(),
+                    fates.of(&format!("twin-{}", pod.name)).refusal?,
+                ))
+            })
             .collect();
         Ok(said)
     })

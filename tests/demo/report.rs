@@ -43,7 +43,9 @@ pub(crate) fn findings(
     control_plane: &ControlPlane,
 ) -> anyhow::Result<Vec<String>> {
     let binds = control_plane.audit_log().binds()?;
-    let found = check_history(&history.records()).into_iter().chain(check_binds(&binds));
+    let found = check_history(&history.records())
+        .into_iter()
+        .chain(check_binds(&binds));
     Ok(found.map(|finding| finding.to_string()).collect())
 }
 
@@ -71,7 +73,10 @@ pub(crate) fn print(measured: &Measured) -> bool {
             mebibytes(usage.peak_rss)
         );
     }
-    println!("first pod to last bind: {:.1} s", measured.elapsed.as_secs_f64());
+    println!(
+        "first pod to last bind: {:.1} s",
+        measured.elapsed.as_secs_f64()
+    );
     for finding in &measured.findings {
         println!("finding: {finding}");
     }
@@ -87,7 +92,13 @@ fn mebibytes(bytes: u64) -> f64 {
 }
 
 fn checks(measured: &Measured) -> Vec<Check> {
-    let count = |expected| measured.planned.iter().filter(|pod| pod.expected == expected).count();
+    let count = |expected| {
+        measured
+            .planned
+            .iter()
+            .filter(|pod| pod.expected == expected)
+            .count()
+    };
     let fitting = count(Expected::Bound);
     let bound = count_fates(measured, Expected::Bound, |node, _| node);
     let unfit = count(Expected::Unschedulable);
@@ -124,10 +135,20 @@ fn checks(measured: &Measured) -> Vec<Check> {
 
 fn failover_check(failover: &Failover) -> Check {
     let (name, limit, exit) = match failover.signal {
-        "SIGKILL" => ("SIGKILL of the leader to the first bind, <= 18 s", KILL_LIMIT, None),
-        _ => ("SIGTERM of the leader to the first bind, <= 3 s", TERM_LIMIT, Some(0)),
+        "SIGKILL" => (
+            "SIGKILL of the leader to the first bind, <= 18 s",
+            KILL_LIMIT,
+            None,
+        ),
+        _ => (
+            "SIGTERM of the leader to the first bind, <= 3 s",
+            TERM_LIMIT,
+            Some(0),
+        ),
     };
-    let code = failover.exit_code.map_or_else(|| "killed".to_owned(), |code| format!("exit {code}"));
+    let code = failover
+        .exit_code
+        .map_or_else(|| "killed".to_owned(), |code| format!("exit {code}"));
     Check {
         name,
         result: format!("{:.1} s, {code}", failover.gap.as_secs_f64()),
@@ -140,7 +161,10 @@ fn count_fates(
     expected: Expected,
     holds: impl Fn(bool, Option<&str>) -> bool,
 ) -> usize {
-    let pods = measured.planned.iter().filter(|pod| pod.expected == expected);
+    let pods = measured
+        .planned
+        .iter()
+        .filter(|pod| pod.expected == expected);
     pods.filter(|pod| {
         let fate = measured.fates.of(&pod.name);
         let reason = fate.refusal.as_ref().map(|(reason, _)| reason.as_str());
@@ -151,7 +175,10 @@ fn count_fates(
 
 /// Pods whose reason or message is not kube-scheduler's.
 fn differences(measured: &Measured) -> Vec<String> {
-    let pods = measured.planned.iter().filter(|pod| pod.expected == Expected::Unschedulable);
+    let pods = measured
+        .planned
+        .iter()
+        .filter(|pod| pod.expected == Expected::Unschedulable);
     pods.filter_map(|pod| {
         let fate = measured.fates.of(&pod.name);
         let wanted = measured.said.get(&pod.name);

@@ -56,16 +56,25 @@ pub(crate) fn pods(nodes: usize, batch: &str, count: usize) -> Vec<Planned> {
 
 fn planned(batch: &str, i: usize, ports: usize) -> Planned {
     let name = format!("{batch}-{i:05}");
-    let pod = make_pod(&name).scheduler(SCHEDULER).requests("100m", "128Mi");
+    let pod = make_pod(&name)
+        .scheduler(SCHEDULER)
+        .requests("100m", "128Mi");
     let (pod, expected) = match i % 40 {
         0 => (pod.gate("demo/hold"), Expected::Gated),
         1 => (pod.requests("64", "128Mi"), Expected::Unschedulable),
-        2 => (pod.node_selector("pool", "nowhere"), Expected::Unschedulable),
-        3 => (
-            pod.requests("64", "1Ti").node_affinity_in("pool", &["fast"]),
+        2 => (
+            pod.node_selector("pool", "nowhere"),
             Expected::Unschedulable,
         ),
-        4..=9 => (pod.node_affinity_in("topology.kubernetes.io/zone", &["zone-1"]), Expected::Bound),
+        3 => (
+            pod.requests("64", "1Ti")
+                .node_affinity_in("pool", &["fast"]),
+            Expected::Unschedulable,
+        ),
+        4..=9 => (
+            pod.node_affinity_in("topology.kubernetes.io/zone", &["zone-1"]),
+            Expected::Bound,
+        ),
         10..=13 => (pod.toleration("dedicated", "batch"), Expected::Bound),
         14..=17 => (pod.priority_class(HIGH_PRIORITY.0), Expected::Bound),
         18 if i / 40 < ports => (pod.host_port(18_080), Expected::Bound),
@@ -73,7 +82,11 @@ fn planned(batch: &str, i: usize, ports: usize) -> Planned {
         22..=24 => (pod.node_selector("pool", "fast"), Expected::Bound),
         _ => (pod, Expected::Bound),
     };
-    Planned { pod, name, expected }
+    Planned {
+        pod,
+        name,
+        expected,
+    }
 }
 
 /// The same pod for another scheduler, under another name.

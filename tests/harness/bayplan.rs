@@ -63,13 +63,19 @@ impl Installation {
             .find_map(|argument| argument.strip_prefix("--leader-elect-resource-name="))
             .unwrap_or(RELEASE)
             .to_owned();
-        Ok(Self { binary: binary.to_owned(), arguments, lease })
+        Ok(Self {
+            binary: binary.to_owned(),
+            arguments,
+            lease,
+        })
     }
 
     /// Starts a replica with a token of its own. Only kubeconfig, address and port differ from the
     /// chart's arguments; flags that are given twice count as given last.
     pub(crate) async fn start(&self, control_plane: &ControlPlane) -> anyhow::Result<Replica> {
-        let kubeconfig = control_plane.service_account_kubeconfig(NAMESPACE, RELEASE).await?;
+        let kubeconfig = control_plane
+            .service_account_kubeconfig(NAMESPACE, RELEASE)
+            .await?;
         let log = control_plane.log_file("bayplan");
         let mut command = Command::new(&self.binary);
         command
@@ -79,12 +85,16 @@ impl Installation {
             .arg("--bind-address=127.0.0.1")
             .arg(format!("--secure-port={}", free_port()?));
         let mut process = Process::spawn("bayplan", command, &log)?;
-        let identity = wait::until("the replica to start", Duration::from_secs(30), async || {
-            if let Some(status) = process.exit_status()? {
-                anyhow::bail!("bayplan ended ({status}):\n{}", process.log_tail(20));
-            }
-            Ok(identity_in(&std::fs::read_to_string(process.log())?))
-        })
+        let identity = wait::until(
+            "the replica to start",
+            Duration::from_secs(30),
+            async || {
+                if let Some(status) = process.exit_status()? {
+                    anyhow::bail!("bayplan ended ({status}):\n{}", process.log_tail(20));
+                }
+                Ok(identity_in(&std::fs::read_to_string(process.log())?))
+            },
+        )
         .await?;
         Ok(Replica { process, identity })
     }
@@ -93,7 +103,9 @@ impl Installation {
     pub(crate) async fn leader(&self, control_plane: &ControlPlane) -> anyhow::Result<String> {
         let leases: Api<Lease> = Api::namespaced(control_plane.client(), NAMESPACE);
         let lease = leases.get_opt(&self.lease).await?;
-        let holder = lease.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity);
+        let holder = lease
+            .and_then(|lease| lease.spec)
+            .and_then(|spec| spec.holder_identity);
         Ok(holder.unwrap_or_default())
     }
 
@@ -106,7 +118,9 @@ impl Installation {
     ) -> anyhow::Result<usize> {
         wait::until("a replica to lead", patience, async || {
             let leader = self.leader(control_plane).await?;
-            Ok(replicas.iter().position(|replica| replica.identity == leader))
+            Ok(replicas
+                .iter()
+                .position(|replica| replica.identity == leader))
         })
         .await
     }
