@@ -14,7 +14,7 @@ use crate::options::{Config, Options};
 /// Schedule pods of a cluster.
 ///
 /// Ends with 0 when asked to stop (SIGTERM), 1 when the lease is lost, 2 when flags or files are
-/// wrong, 3 when the cluster cannot be reached.
+/// wrong, 130 on Ctrl-C.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
 pub(super) struct RunArgs {

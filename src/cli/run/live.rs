@@ -1,5 +1,8 @@
 //! The part of `bayplan run` that needs a cluster: logs, signals, runtime.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::filter::LevelFilter;
@@ -16,9 +19,10 @@ pub(super) fn start(config: Config) -> Result<Exit, Failure> {
         .enable_all()
         .build()
         .map_err(|error| failure(Exit::No, &format!("cannot start threads: {error}")))?;
+    let interrupted = Arc::new(AtomicBool::new(false));
     let end = runtime.block_on(async {
         let stop = CancellationToken::new();
-        let signals = listen(stop.clone())
+        let signals = listen(stop.clone(), Arc::clone(&interrupted))
             .map_err(|error| failure(Exit::No, &format!("cannot listen to signals: {error}")))?;
         let completed = CompletedConfig::complete(config)
             .await
@@ -32,19 +36,23 @@ pub(super) fn start(config: Config) -> Result<Exit, Failure> {
     // Tasks that did not end in time do not hold the process.
     runtime.shutdown_background();
     Ok(match end {
+        End::Stopped if interrupted.load(Ordering::Relaxed) => Exit::Interrupted,
         End::Stopped => Exit::Success,
         End::LeadershipLost | End::TaskFailed => Exit::No,
     })
 }
 
-/// SIGTERM and Ctrl-C end the process in order.
-fn listen(stop: CancellationToken) -> std::io::Result<tokio::task::JoinHandle<()>> {
+/// SIGTERM and Ctrl-C end the process in order; `interrupted` tells the second from the first.
+fn listen(
+    stop: CancellationToken,
+    interrupted: Arc<AtomicBool>,
+) -> std::io::Result<tokio::task::JoinHandle<()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(tokio::spawn(async move {
         tokio::select! {
             _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = interrupt.recv() => interrupted.store(true, Ordering::Relaxed),
         }
         stop.cancel();
     }))
