@@ -361,3 +361,32 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(output.stderr, b"");
 }
+
+#[cfg(feature = "live")]
+#[test]
+fn sigterm_ends_run_with_0_and_ctrl_c_with_130() {
+    use std::io::{BufRead, BufReader};
+
+    // Nobody listens on port 1; the scheduler goes on trying until it is told to stop.
+    let kubeconfig = "apiVersion: v1\nkind: Config\ncurrent-context: x\n\
+                      clusters: [{name: x, cluster: {server: 'https://127.0.0.1:1'}}]\n\
+                      contexts: [{name: x, context: {cluster: x, user: x}}]\n\
+                      users: [{name: x, user: {token: t}}]\n";
+    let path = file("signals", "kubeconfig.yaml", kubeconfig);
+    for (signal, code) in [("-TERM", 0), ("-INT", 130)] {
+        let mut child = command(&["run", "--leader-elect=false", "--secure-port=0"])
+            .args(["--kubeconfig", path.to_str().unwrap()])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+        assert!(log.any(|line| line.unwrap().contains("starting")));
+        let kill = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        // The pipe must not fill up while the process ends.
+        log.for_each(drop);
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
+    }
+}
