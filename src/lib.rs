@@ -12,3 +12,4 @@ pub mod metrics;
 pub mod model;
 pub mod options;
 pub mod plugins;
+pub mod sim;

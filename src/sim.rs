@@ -1,0 +1,58 @@
+//! The simulator: the same engine, driven from cluster files instead of an API server.
+//!
+//! Documents go in, completed and checked as the API server would; each pending pod is decided
+//! once, in queue order; decision records come out. The same documents and options give the same
+//! records, byte for byte.
+
+mod cluster;
+mod defaulting;
+mod details;
+mod document;
+mod error;
+mod profiles;
+mod record;
+mod simulation;
+mod table;
+
+pub use document::{NamedDocument, Place};
+pub use error::SimError;
+pub use record::{DecisionRecord, NodeScore, PluginScore, RecordOutcome, RejectionRecord};
+pub use table::table;
+
+use crate::engine::cache::tie_break::TieBreak;
+use crate::sim::cluster::Cluster;
+use crate::sim::profiles::Choice;
+use crate::sim::simulation::Simulation;
+
+/// How a simulation is run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SimulateOptions {
+    /// The profile that decides for every pending pod, by the name of its object or by its
+    /// `schedulerName`. Without it each pod is decided by the profile that it names.
+    pub profile: Option<String>,
+    /// Which of equally good nodes wins.
+    pub tie_break: TieBreak,
+    /// Keys the ring of ties.
+    pub seed: u64,
+    /// Decide each pod against the files alone, as if no other pending pod were placed.
+    pub stateless: bool,
+}
+
+/// Decides every pending pod of `documents` once, in queue order.
+///
+/// Pods that no profile of the files answers for, that have ended or that are being deleted get no
+/// record, as they get no attempt in a cluster.
+///
+/// # Errors
+/// The first thing that is wrong with the documents or with the choice of the profile.
+pub fn run(
+    documents: Vec<NamedDocument>,
+    options: &SimulateOptions,
+) -> Result<Vec<DecisionRecord>, SimError> {
+    let cluster = Cluster::read(documents)?;
+    let choice = Choice::among(&cluster.profiles, options.profile.as_deref())?;
+    Simulation::new(cluster, choice, options)?.run()
+}
+
+#[cfg(test)]
+mod tests;
