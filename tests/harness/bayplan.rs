@@ -36,6 +36,22 @@ pub(crate) struct Replica {
     pub(crate) process: Process,
     /// What it is called in the Lease.
     pub(crate) identity: String,
+    /// Its secure port on 127.0.0.1.
+    pub(crate) port: u16,
+}
+
+impl Replica {
+    /// GETs a path of the secure port as the owner of `kubeconfig`'s token.
+    pub(crate) async fn get(&self, kubeconfig: &Path, path: &str) -> anyhow::Result<String> {
+        let mut config = super::kubeconfig::config(kubeconfig).await?;
+        config.cluster_url = format!("https://127.0.0.1:{}", self.port).parse()?;
+        // The certificate was made in memory.
+        config.accept_invalid_certs = true;
+        config.root_cert = None;
+        let client = kube::Client::try_from(config)?;
+        let request = http::Request::get(path).body(Vec::new())?;
+        Ok(client.request_text(request).await?)
+    }
 }
 
 impl Installation {
@@ -77,13 +93,14 @@ impl Installation {
             .service_account_kubeconfig(NAMESPACE, RELEASE)
             .await?;
         let log = control_plane.log_file("bayplan");
+        let port = free_port()?;
         let mut command = Command::new(&self.binary);
         command
             .current_dir(control_plane.folder())
             .args(&self.arguments)
             .arg(format!("--kubeconfig={}", kubeconfig.display()))
             .arg("--bind-address=127.0.0.1")
-            .arg(format!("--secure-port={}", free_port()?));
+            .arg(format!("--secure-port={port}"));
         let mut process = Process::spawn("bayplan", command, &log)?;
         let identity = wait::until(
             "the replica to start",
@@ -96,7 +113,11 @@ impl Installation {
             },
         )
         .await?;
-        Ok(Replica { process, identity })
+        Ok(Replica {
+            process,
+            identity,
+            port,
+        })
     }
 
     /// The identity in the Lease.
