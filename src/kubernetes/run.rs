@@ -386,11 +386,18 @@ fn spawn_all(
         synced,
         shutdown: stop.clone(),
     };
-    let authorizer = Some(Arc::new(Authorizer::new(clients.reads, clock)));
+    let authorizer = Arc::new(Authorizer::new(clients.reads, clock));
+    let open_paths = config
+        .settings
+        .serving
+        .authorization_always_allow_paths
+        .clone()
+        .into();
     let served = Served {
         health,
         metrics: Arc::new(metrics),
         authorizer,
+        open_paths,
     };
     tasks.spawn("secure port", port.serve(served, deciding));
 }

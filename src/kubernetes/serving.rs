@@ -62,8 +62,10 @@ pub struct Served {
     pub health: Health,
     /// All metrics.
     pub metrics: Arc<Metrics>,
-    /// Who may read what; `None` lets everybody.
-    pub authorizer: Option<Arc<Authorizer>>,
+    /// Who may read what.
+    pub authorizer: Arc<Authorizer>,
+    /// Paths that everybody may read (`--authorization-always-allow-paths`). Health is always open.
+    pub open_paths: Arc<[String]>,
 }
 
 /// A port that is open.
@@ -158,15 +160,16 @@ async fn readyz(State(served): State<Served>) -> Response {
 }
 
 async fn authorize(State(served): State<Served>, request: Request, next: Next) -> Response {
-    let Some(authorizer) = &served.authorizer else {
+    let path = request.uri().path();
+    if served.open_paths.iter().any(|open| open == path) {
         return next.run(request).await;
-    };
+    }
     let header = request.headers().get(header::AUTHORIZATION);
     let token = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
     let Some(token) = token else {
         return (StatusCode::UNAUTHORIZED, "a bearer token is needed\n").into_response();
     };
-    match authorizer.may_get(token, request.uri().path()).await {
+    match served.authorizer.may_get(token, path).await {
         Ok(true) => next.run(request).await,
         Ok(false) => (StatusCode::FORBIDDEN, "the token may not get this path\n").into_response(),
         Err(authorization::Denied::Unauthenticated) => {

@@ -85,9 +85,11 @@ fn explain(error: &RunError) -> Failure {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
+        // Parsers draw the place over several lines; the first one says it.
         let cause_text = cause.to_string();
+        let cause_text = cause_text.lines().next().unwrap_or_default();
         // kube's errors print their causes themselves.
-        if !text.ends_with(&cause_text) {
+        if !text.contains(cause_text) {
             text = format!("{text}: {cause_text}");
         }
         source = cause.source();

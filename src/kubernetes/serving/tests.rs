@@ -44,11 +44,12 @@ fn page() -> Page {
         synced: receiver,
         shutdown: shutdown.clone(),
     };
-    let authorizer = Some(Arc::new(Authorizer::new(reviewer(), Clock::system())));
+    let authorizer = Arc::new(Authorizer::new(reviewer(), Clock::system()));
     let served = Served {
         health,
         metrics: Arc::new(Metrics::default()),
         authorizer,
+        open_paths: ["/open".to_owned()].into(),
     };
     Page {
         router: router(served),
