@@ -1,5 +1,7 @@
 //! The Helm chart: rendered by the real helm, and installed into a real API server.
 
+#[cfg(feature = "live")]
+mod alerts;
 mod docs;
 mod flags;
 mod goldens;

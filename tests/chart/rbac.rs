@@ -101,6 +101,15 @@ fn rights_are_exactly_the_calls_in_the_table() {
 }
 
 #[test]
+fn every_call_in_the_table_is_made_by_a_module_that_exists() {
+    let calls = calls();
+    assert!(!calls.is_empty());
+    for (call, module) in calls {
+        assert!(root().join(&module).is_file(), "{call:?}: {module}");
+    }
+}
+
+#[test]
 fn reviews_are_granted_only_for_the_authorization_of_metrics() {
     let reviews: BTreeSet<Grant> = granted(&[])
         .difference(&granted(&["--set", "metrics.auth=false"]))
