@@ -1,10 +1,13 @@
 //! `bayplan simulate`: what would be decided for the pods in cluster files, without a cluster.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::{Exit, Failure, Output};
+use crate::cli::finding::Finding;
+use crate::cli::{Exit, Failure, Output, input, yaml};
+use crate::engine::cache::tie_break::TieBreak;
+use crate::sim::{self, NamedDocument, SimulateOptions};
 
 /// Decide where the pending pods of cluster files go, without a cluster.
 ///
@@ -56,6 +59,48 @@ pub(super) enum Format {
     Jsonl,
 }
 
-pub(super) fn run(_arguments: &SimulateArgs, _output: &mut Output<'_>) -> Result<Exit, Failure> {
-    Err(Failure::usage("this build has no simulator"))
+pub(super) fn run(arguments: &SimulateArgs, output: &mut Output<'_>) -> Result<Exit, Failure> {
+    let mut documents = Vec::new();
+    for path in &arguments.files {
+        read(path, &mut documents)?;
+    }
+    let options = SimulateOptions {
+        profile: arguments.profile.clone(),
+        tie_break: match arguments.tie_break {
+            TieBreakRule::Seeded => TieBreak::Seeded,
+            TieBreakRule::Name => TieBreak::Name,
+        },
+        seed: arguments.seed,
+        stateless: arguments.stateless,
+    };
+    let records =
+        sim::run(documents, &options).map_err(|error| Failure::usage(error.to_string()))?;
+    match arguments.output {
+        Format::Table => output.text(&sim::table(&records))?,
+        Format::Jsonl => {
+            for record in &records {
+                let line = serde_json::to_string(record)
+                    .map_err(|error| Failure::usage(format!("cannot print a record: {error}")))?;
+                output.line(line)?;
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Reads the documents of one cluster file.
+fn read(path: &Path, documents: &mut Vec<NamedDocument>) -> Result<(), Failure> {
+    let (file, text) = (input::name(path), input::read(path)?);
+    let read = yaml::documents(&text)
+        .map_err(|error| Failure::usage(Finding::unreadable(&file, error).to_string()))?;
+    documents.extend(
+        read.into_iter()
+            .enumerate()
+            .map(|(index, document)| NamedDocument {
+                file: file.clone(),
+                index: index + 1,
+                value: document.value,
+            }),
+    );
+    Ok(())
 }
