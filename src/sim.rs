@@ -51,7 +51,7 @@ pub fn run(
 ) -> Result<Vec<DecisionRecord>, SimError> {
     let cluster = Cluster::read(documents)?;
     let choice = Choice::among(&cluster.profiles, options.profile.as_deref())?;
-    Simulation::new(cluster, choice, options)?.run()
+    Ok(Simulation::new(cluster, &choice, options)?.run())
 }
 
 #[cfg(test)]

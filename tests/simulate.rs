@@ -1,6 +1,7 @@
 //! The examples, simulated: records are compared with golden files to the byte.
 //!
 //! `UPDATE=1 cargo test --test simulate` writes the golden files anew.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![expect(
     clippy::disallowed_methods,
     reason = "the switch that rewrites golden files is an environment variable"

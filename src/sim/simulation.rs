@@ -46,7 +46,7 @@ impl Simulation {
     /// Loads the cluster into an engine.
     pub(super) fn new(
         cluster: Cluster,
-        choice: Choice,
+        choice: &Choice,
         options: &SimulateOptions,
     ) -> Result<Self, SimError> {
         let config = EngineConfig {
@@ -62,7 +62,7 @@ impl Simulation {
             keys: BTreeMap::new(),
             next_start: cluster.latest + Duration::from_secs(1),
         };
-        simulation.load_profiles(&choice)?;
+        simulation.load_profiles(choice)?;
         for namespace in cluster.namespaces {
             let event = ClusterEvent::NamespaceApplied(Arc::new(namespace));
             simulation.engine.handle(event);
@@ -71,7 +71,7 @@ impl Simulation {
             let event = ClusterEvent::NodeApplied(Arc::new(object));
             simulation.apply(event, &place)?;
         }
-        simulation.load_pods(cluster.pods, &choice)?;
+        simulation.load_pods(cluster.pods, choice)?;
         Ok(simulation)
     }
 
@@ -141,7 +141,7 @@ impl Simulation {
     }
 
     /// Decides every pending pod once.
-    pub(super) fn run(mut self) -> Result<Vec<DecisionRecord>, SimError> {
+    pub(super) fn run(mut self) -> Vec<DecisionRecord> {
         let mut records = BTreeMap::new();
         for (rank, pod) in self.pending.iter().enumerate() {
             if self.engine.queue().place(&PodUid::of(pod)) == Some(QueuePlace::Gated) {
@@ -169,7 +169,7 @@ impl Simulation {
                 self.settle();
             }
         }
-        Ok(records.into_values().collect())
+        records.into_values().collect()
     }
 
     /// What the attempt means for the pods after it.

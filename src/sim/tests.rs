@@ -1,5 +1,10 @@
 //! Runs over small clusters: order, state between pods, profiles, and what is refused.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "json!(…) reads better without a &"
+)]
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -162,8 +167,8 @@ fn ties_go_to_the_first_name_or_by_the_seed() {
     let nodes = ["d", "c", "b", "a"].map(|name| node(name, "1"));
     let chosen = |seed, tie_break| {
         let options = SimulateOptions {
-            seed,
             tie_break,
+            seed,
             ..SimulateOptions::default()
         };
         let objects = nodes.clone().into_iter().chain([pod("p", "1")]);

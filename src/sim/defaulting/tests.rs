@@ -1,15 +1,24 @@
 //! What is written into objects, and what is left alone.
 
-use super::*;
-use crate::sim::document::{NamedDocument, objects};
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "json!(…) reads better without a &"
+)]
 
-fn try_complete(value: Value, classes: &[Value]) -> Result<Value, Unfit> {
+use super::*;
+use crate::sim::document::{NamedDocument, Object, objects};
+
+fn read(value: Value) -> Object {
     let document = NamedDocument {
         file: "c.yaml".into(),
         index: 1,
         value,
     };
-    let mut object = objects(vec![document]).unwrap().remove(0);
+    objects(vec![document]).unwrap().remove(0)
+}
+
+fn try_complete(value: Value, classes: &[Value]) -> Result<Value, Unfit> {
+    let mut object = read(value);
     let mut known = PriorityClasses::default();
     for class in classes {
         known.add(class)?;
