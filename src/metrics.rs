@@ -51,7 +51,7 @@ impl Metrics {
         &mut self.registry
     }
 
-    /// All metrics in OpenMetrics text.
+    /// All metrics in the text format of `OpenMetrics`.
     pub fn encode(&self) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.

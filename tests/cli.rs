@@ -1,6 +1,7 @@
 //! The command line as people meet it: what is printed where, and how it ends.
 //!
 //! Long texts are compared with files in `tests/golden/cli`; `UPDATE=1` rewrites them.
+#![expect(clippy::unwrap_used, reason = "a failed step is how a test fails")]
 
 use std::fs;
 use std::io::Write;

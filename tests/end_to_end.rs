@@ -337,7 +337,7 @@ async fn rights(
     let ours = ListParams::default().labels(&format!("app.kubernetes.io/instance={RELEASE}"));
     let cluster_roles: Api<ClusterRole> = Api::all(client.clone());
     let roles: Api<Role> = Api::namespaced(client, NAMESPACE);
-    let mut rules: Vec<PolicyRule> = Vec::new();
+    let mut granted_rules: Vec<PolicyRule> = Vec::new();
     for role in cluster_roles.list(&ours).await? {
         let aggregated = role
             .metadata
@@ -346,13 +346,13 @@ async fn rights(
             .flatten()
             .any(|(key, _)| key.contains("aggregate-to"));
         if !aggregated {
-            rules.extend(role.rules.into_iter().flatten());
+            granted_rules.extend(role.rules.into_iter().flatten());
         }
     }
     for role in roles.list(&ours).await? {
-        rules.extend(role.rules.into_iter().flatten());
+        granted_rules.extend(role.rules.into_iter().flatten());
     }
-    let granted = rules
+    let granted = granted_rules
         .iter()
         .flat_map(|rule| {
             let resources = rule.resources.iter().flatten();

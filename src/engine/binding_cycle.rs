@@ -25,6 +25,7 @@ use crate::engine::framework::profile::Profile;
 use crate::engine::framework::reservations::Reservations;
 use crate::engine::framework::{CycleState, PluginName};
 use crate::engine::queue::QueuedPod;
+use crate::engine::queue_plugins::Ask;
 use crate::model::map::IdMap;
 use crate::model::objects::Pod;
 use crate::model::pod_info::{PodInfo, PodUid};
@@ -111,7 +112,7 @@ impl Engine {
             }
         };
         let uid = info.uid.clone();
-        let stage = Stage::Waiting {
+        let waiting = Stage::Waiting {
             held_by,
             since: self.now,
         };
@@ -121,7 +122,7 @@ impl Engine {
                 node,
                 profile,
                 state,
-                stage,
+                stage: waiting,
                 assumed: self.now,
                 queued: None,
             },
@@ -210,20 +211,15 @@ impl Engine {
         let Ok(info) = self.cache.vocabulary.compile_pod(pod) else {
             return;
         };
-        let earlier = match self
-            .bindings
-            .0
-            .get_mut(uid)
-            .and_then(|binding| binding.queued.as_mut())
-        {
-            Some(queued) => Some(std::mem::replace(&mut queued.info, info)),
-            None => {
-                let plugins = crate::engine::queue_plugins::Ask {
-                    profiles: &self.profiles,
-                    cache: &self.cache,
-                };
-                self.queue.update(self.now, info, None, &plugins)
-            }
+        let binding = self.bindings.0.get_mut(uid);
+        let earlier = if let Some(queued) = binding.and_then(|binding| binding.queued.as_mut()) {
+            Some(std::mem::replace(&mut queued.info, info))
+        } else {
+            let plugins = Ask {
+                profiles: &self.profiles,
+                cache: &self.cache,
+            };
+            self.queue.update(self.now, info, None, &plugins)
         };
         if let Some(earlier) = earlier {
             self.cache.vocabulary.release_pod(&earlier);

@@ -21,7 +21,7 @@ impl Engine {
         if pod.is_terminal() {
             self.delete_pod(&uid);
         } else if pod.bound_node().is_some() {
-            self.apply_bound(pod, uid, key);
+            self.apply_bound(pod, &uid, key);
         } else {
             self.apply_unbound(pod, &uid, key);
         }
@@ -68,17 +68,17 @@ impl Engine {
     }
 
     /// The watch says that the pod has a node.
-    fn apply_bound(&mut self, pod: &Pod, uid: PodUid, key: PodKey) {
+    fn apply_bound(&mut self, pod: &Pod, uid: &PodUid, key: PodKey) {
         let info = match self.cache.vocabulary.compile_pod(pod) {
             Ok(info) => info,
             Err(error) => return self.quarantine_pod(&key, &error),
         };
         self.quarantine.remove(&quarantine_key(&key));
-        self.forget_pending(&uid);
+        self.forget_pending(uid);
         let node = info.node_name.clone();
         let class = Arc::clone(self.cache.vocabulary.pod_class(info.class));
         self.known.insert(key, uid.clone());
-        let was_assumed = self.cache.is_assumed(&uid);
+        let was_assumed = self.cache.is_assumed(uid);
         let labels = info.labels;
         let earlier = self.cache.add_pod(info);
         let action = match &earlier {
@@ -100,11 +100,11 @@ impl Engine {
         if let Some(earlier) = earlier {
             self.cache.vocabulary.release_pod(&earlier);
             if earlier.node_name != node {
-                self.assigned_pod_changed(ActionType::DELETE, earlier.node_name, &uid);
+                self.assigned_pod_changed(ActionType::DELETE, earlier.node_name, uid);
             }
         }
         if !action.is_none() {
-            self.assigned_pod_changed(action, node, &uid);
+            self.assigned_pod_changed(action, node, uid);
         }
     }
 

@@ -44,7 +44,7 @@ use crate::model::timestamp::Timestamp;
 const UNSCHEDULABLE_FLUSH_INTERVAL: Duration = Duration::from_secs(30);
 
 /// How long a pod waits for an event at most (`DefaultPodMaxInUnschedulablePodsDuration`).
-pub const MAX_IN_UNSCHEDULABLE: Duration = Duration::from_secs(5 * 60);
+pub const MAX_IN_UNSCHEDULABLE: Duration = Duration::from_mins(5);
 
 /// A pod is new.
 const UNSCHEDULED_POD_ADD: ClusterEventKind =
@@ -332,7 +332,7 @@ impl SchedulingQueue {
 
     /// Moves what is due: pods whose backoff is over, and pods that waited too long.
     pub fn tick(&mut self, now: Timestamp, plugins: &dyn QueuePlugins) {
-        for uid in self.places.backoff_over(self.config.backoff.align(now)) {
+        for uid in self.places.backoff_over(BackoffPolicy::align(now)) {
             if let Some(pod) = self.places.remove(&uid) {
                 let event = ClusterEventKind::BACKOFF_COMPLETE;
                 self.enter(now, pod, event, Strategy::Immediately, plugins);
@@ -352,7 +352,7 @@ impl SchedulingQueue {
         let backoff = self
             .places
             .first_backoff_expiry()
-            .map(|at| self.config.backoff.end_of_window(at));
+            .map(BackoffPolicy::end_of_window);
         let waits = self.count(Place::Unschedulable) + self.count(Place::Gated) > 0;
         let flush = self.next_unschedulable_flush.filter(|_| waits);
         backoff.into_iter().chain(flush).min()

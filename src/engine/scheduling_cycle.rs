@@ -120,7 +120,7 @@ impl<'a> Cycle<'a> {
     }
 }
 
-impl<'a> Evaluation<'a> {
+impl Evaluation<'_> {
     fn new(state: CycleState, node_count: usize) -> Self {
         Self {
             state,

@@ -390,7 +390,7 @@ fn log_decision(decision: &Decision) {
             error!(%pod, attempt = decision.attempt, %message, "attempt failed");
         }
         Outcome::Suspended | Outcome::Skipped => {
-            debug!(%pod, outcome = ?decision.outcome, "not placed")
+            debug!(%pod, outcome = ?decision.outcome, "not placed");
         }
     }
 }

@@ -31,13 +31,13 @@ const QUEUE: usize = 1000;
 /// Events being written at most; binding comes first.
 const IN_FLIGHT: usize = 16;
 /// Equal events within this time are one series (`refreshTime` of `tools/events`).
-const SERIES_WINDOW: Duration = Duration::from_secs(6 * 60);
+const SERIES_WINDOW: Duration = Duration::from_mins(6);
 /// Pods whose last events are remembered (`maxLruCacheEntries`).
 const REMEMBERED: usize = 4096;
 /// New events of one pod at once (`defaultSpamBurst`).
 const BURST: u32 = 25;
 /// Then one in this time (`defaultSpamQPS` = 1/300).
-const REFILL: Duration = Duration::from_secs(300);
+const REFILL: Duration = Duration::from_mins(5);
 
 /// What is said about a pod.
 #[derive(Clone, Debug)]
@@ -174,20 +174,22 @@ impl Broadcaster {
         let now = self.clock.now();
         let time = self.clock.timestamp();
         let verdict = self.judge(&event, now, time);
-        let writer = Arc::clone(&self.writer);
+        let sink = Arc::clone(&self.writer);
         match verdict {
-            Verdict::Aggregate => writer.metrics.aggregated.inc(),
-            Verdict::Drop => writer.metrics.dropped.inc(),
+            Verdict::Aggregate => {
+                sink.metrics.aggregated.inc();
+            }
+            Verdict::Drop => {
+                sink.metrics.dropped.inc();
+            }
             Verdict::Create { name } => {
-                let body = event_object(&event, &name, time, &writer.identity);
-                writes.spawn(async move { writer.create(&event.pod, body).await });
-                return;
+                let body = event_object(&event, &name, time, &sink.identity);
+                writes.spawn(async move { sink.create(&event.pod, body).await });
             }
             Verdict::Count { name, count } => {
-                writes.spawn(async move { writer.count(&event.pod, &name, count, time).await });
-                return;
+                writes.spawn(async move { sink.count(&event.pod, &name, count, time).await });
             }
-        };
+        }
     }
 
     /// Creates what is new, counts the first repetition, keeps the others to itself.

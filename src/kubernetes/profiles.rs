@@ -254,7 +254,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn profile(name: &str, generation: i64, created: i64, spec: Value) -> Arc<SchedulerProfile> {
+    fn profile(name: &str, generation: i64, created: i64, spec: &Value) -> Arc<SchedulerProfile> {
         let object = json!({
             "apiVersion": "bayplan.dev/v1alpha1", "kind": "SchedulerProfile",
             "metadata": {"name": name, "uid": name, "generation": generation,
@@ -276,13 +276,13 @@ mod tests {
     #[test]
     fn a_bad_edit_keeps_the_last_good_generation_running() {
         let mut set = ProfileSet::default();
-        set.apply(WatchEvent::Resync(vec![profile("a", 1, 1, good("a"))]));
+        set.apply(WatchEvent::Resync(vec![profile("a", 1, 1, &good("a"))]));
         assert_eq!(set.judge()["a"].running.as_ref().unwrap().generation, 1);
         set.apply(WatchEvent::Applied(profile(
             "a",
             2,
             1,
-            bad("a", "InterPodAffinity"),
+            &bad("a", "InterPodAffinity"),
         )));
         let judged = set.judge();
         assert_eq!(judged["a"].running.as_ref().unwrap().generation, 1);
@@ -290,7 +290,7 @@ mod tests {
             judged["a"].problems[0].reason.as_str(),
             "PluginNotImplemented"
         );
-        set.apply(WatchEvent::Applied(profile("a", 3, 1, good("a"))));
+        set.apply(WatchEvent::Applied(profile("a", 3, 1, &good("a"))));
         let judged = set.judge();
         assert_eq!(judged["a"].running.as_ref().unwrap().generation, 3);
         assert!(judged["a"].problems.is_empty());
@@ -300,8 +300,8 @@ mod tests {
     fn the_older_of_two_profiles_with_one_scheduler_name_runs() {
         let mut set = ProfileSet::default();
         set.apply(WatchEvent::Resync(vec![
-            profile("a", 1, 9, good("same")),
-            profile("b", 1, 1, good("same")),
+            profile("a", 1, 9, &good("same")),
+            profile("b", 1, 1, &good("same")),
         ]));
         let judged = set.judge();
         assert!(judged["a"].running.is_none() && judged["b"].running.is_some());
@@ -309,16 +309,16 @@ mod tests {
             judged["a"].problems[0].reason.as_str(),
             "SchedulerNameTaken"
         );
-        set.apply(WatchEvent::Deleted(profile("b", 1, 1, good("same"))));
+        set.apply(WatchEvent::Deleted(profile("b", 1, 1, &good("same"))));
         assert!(set.judge()["a"].running.is_some());
     }
 
     #[test]
     fn a_new_object_of_the_same_name_has_no_past() {
         let mut set = ProfileSet::default();
-        set.apply(WatchEvent::Resync(vec![profile("a", 1, 1, good("a"))]));
+        set.apply(WatchEvent::Resync(vec![profile("a", 1, 1, &good("a"))]));
         set.judge();
-        let mut other = (*profile("a", 1, 1, bad("a", "Nonsense"))).clone();
+        let mut other = (*profile("a", 1, 1, &bad("a", "Nonsense"))).clone();
         other.metadata.uid = Some("other".into());
         set.apply(WatchEvent::Applied(Arc::new(other)));
         let judged = set.judge();

@@ -147,9 +147,10 @@ pub async fn run(completed: CompletedConfig, stop: CancellationToken) -> Result<
     tasks.finish().await;
     if let (End::Stopped, Some(ended)) = (end, standing.ended.take()) {
         standing.release.cancel();
-        match timeout(RELEASE_LIMIT, ended).await {
-            Ok(Ok(Ok(Outcome::Released))) => info!("the lease was given back"),
-            _ => warn!("the lease was not given back in time and runs out by itself"),
+        if let Ok(Ok(Ok(Outcome::Released))) = timeout(RELEASE_LIMIT, ended).await {
+            info!("the lease was given back");
+        } else {
+            warn!("the lease was not given back in time and runs out by itself");
         }
     }
     Ok(end)

@@ -44,6 +44,10 @@ struct SizeOf {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "fields are labels, and labels are upstream's"
+)]
 struct ExtensionPoint {
     extension_point: &'static str,
     status: &'static str,
@@ -108,6 +112,7 @@ impl SchedulerMetrics {
 
     /// Names, help and types as `pkg/scheduler/metrics/metrics.go` has them; the encoder adds
     /// `_seconds` and `_total`.
+    #[expect(clippy::too_many_lines, reason = "one entry a family")]
     fn register_upstream(&self, registry: &mut Registry) {
         registry.register(
             "schedule_attempts",

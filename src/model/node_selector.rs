@@ -1,7 +1,7 @@
 //! Node selectors and node affinity terms, compiled.
 //!
-//! Mirrors `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`: terms are ORed,
-//! requirements within a term ANDed, an empty term matches nothing, and a term that cannot be
+//! Mirrors `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`: terms are combined by
+//! OR, requirements within a term by AND, an empty term matches nothing, and a term that cannot be
 //! parsed matches nothing.
 
 use k8s_openapi::api::core::v1;

@@ -54,6 +54,10 @@ pub struct NonZeroRequests {
 
 /// Needs that belong to plugins which do not exist yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "needs are independent of each other"
+)]
 pub struct UnimplementedNeeds {
     /// Required affinity or anti-affinity between pods: `InterPodAffinity`.
     pub inter_pod_affinity: bool,

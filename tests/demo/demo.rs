@@ -37,7 +37,7 @@ use report::{Failover, Measured};
 use workload::{Expected, HIGH_PRIORITY, Planned};
 
 /// For everything that takes a while on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// What the demo is asked to do.
 #[derive(Clone, Debug, Parser)]

@@ -1,5 +1,5 @@
 //! Bayplan itself, installed by its chart: replicas run as local processes with the arguments that
-//! the chart's Deployment has, under the chart's own ServiceAccount, so that the chart is what is
+//! the chart's Deployment has, under the chart's own `ServiceAccount`, so that the chart is what is
 //! tested.
 
 use std::path::{Path, PathBuf};

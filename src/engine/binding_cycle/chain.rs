@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::engine::binding_cycle::{Binding, Stage};
 use crate::engine::cache::snapshot::PodView;
 use crate::engine::effect::{EffectAction, EffectId, EffectOutcome, StatusPatch};
+use crate::engine::effects::Effects;
 use crate::engine::framework::PluginError;
 use crate::engine::framework::extender::Answer;
 use crate::engine::framework::extension_points::{PreBindPreFlight, PreBindStep, Refusal};
@@ -24,7 +25,7 @@ impl Engine {
         let has_waited = *since != self.now;
         if !held_by.is_empty() {
             let node = Arc::clone(&binding.node);
-            self.nominate(uid, node, |effects, pod, action| effects.tell(pod, action));
+            self.nominate(uid, node, Effects::tell);
             return;
         }
         if has_waited {
@@ -42,8 +43,7 @@ impl Engine {
         };
         let node = Arc::clone(&binding.node);
         if takes_time {
-            let nominating =
-                self.nominate(uid, node, |effects, pod, action| effects.emit(pod, action));
+            let nominating = self.nominate(uid, node, Effects::emit);
             if let (Some(id), Some(binding)) = (nominating, self.bindings.0.get_mut(uid)) {
                 binding.stage = Stage::Nominating(id);
                 return;
@@ -57,7 +57,7 @@ impl Engine {
         &mut self,
         uid: &PodUid,
         node: Arc<str>,
-        send: impl FnOnce(&mut crate::engine::effects::Effects, &PodInfo, EffectAction) -> T,
+        send: impl FnOnce(&mut Effects, &PodInfo, EffectAction) -> T,
     ) -> Option<T> {
         let pod = self.cache.pod(uid)?;
         if pod.nominated_node.as_ref() == Some(&node) {
@@ -120,7 +120,7 @@ impl Engine {
                 let plugin = *plugin;
                 match outcome {
                     EffectOutcome::Done { .. } => self.bound(uid),
-                    EffectOutcome::Failed(failure) => self.bind_failed(uid, plugin, failure),
+                    EffectOutcome::Failed(failure) => self.bind_failed(uid, plugin, &failure),
                     EffectOutcome::Answered(_) | EffectOutcome::Superseded => {
                         let message =
                             format!("running Bind plugin {plugin:?}: the binding was dropped");
@@ -156,7 +156,7 @@ impl Engine {
                     allow_parallel: true
                 }
             );
-            if !idle && !(parallel && self.runs_in_parallel(uid)) {
+            if !idle && (!parallel || !self.runs_in_parallel(uid)) {
                 return;
             }
             if let Some(Binding {

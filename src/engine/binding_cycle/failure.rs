@@ -13,7 +13,12 @@ use crate::model::pod_info::PodUid;
 
 impl Engine {
     /// The server did not bind the pod.
-    pub(super) fn bind_failed(&mut self, uid: &PodUid, plugin: PluginName, failure: EffectFailure) {
+    pub(super) fn bind_failed(
+        &mut self,
+        uid: &PodUid,
+        plugin: PluginName,
+        failure: &EffectFailure,
+    ) {
         match failure.kind {
             // The watch tells what became of the pod; nothing is to be said about it here.
             FailureKind::AlreadyBound | FailureKind::Gone => self.drop_binding(uid),
@@ -116,13 +121,11 @@ impl Engine {
             .as_ref()
             .or_else(|| self.queue.get(uid))
             .map(|q| q.info.clone());
-        let info = match newest {
-            Some(newest) => self.cache.vocabulary.share_pod(&newest),
-            None => {
-                let assumed = self.cache.pod(uid)?.clone();
-                self.cache.vocabulary.share_pod(&assumed)
-            }
+        let newest = match newest {
+            Some(newest) => newest,
+            None => self.cache.pod(uid)?.clone(),
         };
+        let info = self.cache.vocabulary.share_pod(&newest);
         let profile = std::sync::Arc::clone(&binding.profile);
         self.unreserve(&profile, &mut binding.state, &info, &binding.node);
         // A pod that the watch has confirmed stays where the watch says it is.

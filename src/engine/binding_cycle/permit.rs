@@ -12,7 +12,7 @@ use crate::model::pod_info::{PodInfo, PodUid};
 use crate::model::timestamp::Timestamp;
 
 /// No pod waits longer than this (`maxTimeout` of `waiting_pods_map.go`).
-const WAIT_MAX: Duration = Duration::from_secs(15 * 60);
+const WAIT_MAX: Duration = Duration::from_mins(15);
 
 impl Engine {
     /// Asks the `Permit` plugins; gives those that hold the pod, each until when.

@@ -202,19 +202,17 @@ impl fmt::Display for ClusterEventKind {
     /// The label of metrics: `AssignedPodDelete`, `NodeUpdateNodeTaint`, `UnschedulableTimeout`.
     /// An object that changed in several ways goes by the first of them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.label {
-            Some(label) => f.write_str(label),
-            None => {
-                let whole = [ActionType::ALL, ActionType::UPDATE].contains(&self.action);
-                let first = self
-                    .action
-                    .each()
-                    .next()
-                    .filter(|_| !whole)
-                    .unwrap_or(self.action);
-                write!(f, "{}{}", self.resource.label(), first.label())
-            }
+        if let Some(label) = self.label {
+            return f.write_str(label);
         }
+        let whole = [ActionType::ALL, ActionType::UPDATE].contains(&self.action);
+        let first = self
+            .action
+            .each()
+            .next()
+            .filter(|_| !whole)
+            .unwrap_or(self.action);
+        write!(f, "{}{}", self.resource.label(), first.label())
     }
 }
 

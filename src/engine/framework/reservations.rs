@@ -15,6 +15,9 @@ impl Reservations {
     }
 
     /// The book of type `T`, opened if there is none.
+    ///
+    /// # Panics
+    /// Never: the book is opened first.
     pub fn book<T: CycleData + Default>(&mut self) -> &mut T {
         if self.0.read::<T>().is_none() {
             self.0.write(T::default());

@@ -38,24 +38,24 @@ impl BackoffPolicy {
         if failures == 0 || self.max.is_zero() {
             return None;
         }
-        Some(self.align(pod.timestamp + self.duration(failures)))
+        Some(Self::align(pod.timestamp + self.duration(failures)))
     }
 
     /// Whether `pod` still waits. In the window in which its backoff ends it does.
     pub(super) fn is_backing_off(&self, pod: &QueuedPod, now: Timestamp) -> bool {
         self.expiry(pod)
-            .is_some_and(|expiry| expiry >= self.align(now))
+            .is_some_and(|expiry| expiry >= Self::align(now))
     }
 
     /// The beginning of the window of `time`.
-    pub(super) fn align(&self, time: Timestamp) -> Timestamp {
+    pub(super) fn align(time: Timestamp) -> Timestamp {
         let window = i64::try_from(ORDERING_WINDOW.as_micros()).unwrap_or(1);
         Timestamp::from_micros(time.as_micros().div_euclid(window).saturating_mul(window))
     }
 
     /// When pods whose backoff ends at `expiry` may go.
-    pub(super) fn end_of_window(&self, expiry: Timestamp) -> Timestamp {
-        self.align(expiry) + ORDERING_WINDOW
+    pub(super) fn end_of_window(expiry: Timestamp) -> Timestamp {
+        Self::align(expiry) + ORDERING_WINDOW
     }
 
     fn duration(&self, failures: u32) -> Duration {
@@ -80,9 +80,8 @@ mod tests {
 
     #[test]
     fn windows_are_aligned_to_whole_seconds() {
-        let policy = BackoffPolicy::default();
         let at = Timestamp::from_micros(5_999_999);
-        assert_eq!(policy.align(at), Timestamp::from_seconds(5));
-        assert_eq!(policy.end_of_window(at), Timestamp::from_seconds(6));
+        assert_eq!(BackoffPolicy::align(at), Timestamp::from_seconds(5));
+        assert_eq!(BackoffPolicy::end_of_window(at), Timestamp::from_seconds(6));
     }
 }

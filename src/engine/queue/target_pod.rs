@@ -39,13 +39,13 @@ pub fn target_pod_change(
     differs.then_some(ActionType::UPDATE)
 }
 
-/// Whether `these` are less than `those` in some resource.
-pub(crate) fn any_less(these: &Resources, those: &Resources) -> bool {
-    these.milli_cpu < those.milli_cpu
-        || these.memory < those.memory
-        || these.ephemeral_storage < those.ephemeral_storage
-        || those
+/// Whether `amounts` are less than `others` in some resource.
+pub(crate) fn any_less(amounts: &Resources, others: &Resources) -> bool {
+    amounts.milli_cpu < others.milli_cpu
+        || amounts.memory < others.memory
+        || amounts.ephemeral_storage < others.ephemeral_storage
+        || others
             .scalars()
             .iter()
-            .any(|&(name, amount)| these.scalar(name).unwrap_or(0) < amount)
+            .any(|&(name, amount)| amounts.scalar(name).unwrap_or(0) < amount)
 }

@@ -13,7 +13,7 @@ use crate::kubernetes::driver::{Driver, Phase};
 use crate::kubernetes::events::PodEvent;
 
 /// Two panics within this time end the process.
-const PANIC_WINDOW: Duration = Duration::from_secs(60);
+const PANIC_WINDOW: Duration = Duration::from_mins(1);
 /// Bindings that are under way get this long to end before the engine is rebuilt: it would not know
 /// of the room they take. No call takes longer than its own limit of 4 s.
 const SETTLE_LIMIT: Duration = Duration::from_secs(5);

@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "the clock is paused")]
+
 use super::*;
 use crate::kubernetes::clock::Clock;
 

@@ -9,7 +9,7 @@ const MESSAGE_MAX: usize = 32_768;
 
 /// What the conditions should say; `active` is the generation that the engine runs. The time of a
 /// change is kept where nothing changed.
-pub(super) fn conditions(judged: &Judged, active: Option<i64>, now: Time) -> Vec<Condition> {
+pub(super) fn conditions(judged: &Judged, active: Option<i64>, now: &Time) -> Vec<Condition> {
     let generation = judged.object.metadata.generation.unwrap_or(0);
     let accepted = match judged.problems.first() {
         None => ("Accepted", true, "Valid", "the profile is valid".to_owned()),
@@ -68,7 +68,7 @@ pub(super) fn conditions(judged: &Judged, active: Option<i64>, now: Time) -> Vec
     [accepted, active_condition, degraded, ready]
         .into_iter()
         .map(|(type_, status, reason, message)| {
-            condition(judged, type_, status, reason, message, generation, &now)
+            condition(judged, type_, status, reason, &message, generation, now)
         })
         .collect()
 }
@@ -78,7 +78,7 @@ fn condition(
     type_: &str,
     status: bool,
     reason: &str,
-    message: String,
+    message: &str,
     generation: i64,
     now: &Time,
 ) -> Condition {

@@ -87,7 +87,7 @@ impl StatusWriter {
             Ok(Ok(_)) => {}
             Ok(Err(kube::Error::Api(status))) if [404, 409].contains(&status.code) => {}
             Ok(Err(error)) => {
-                warn!(profile = name, %error, "status of the profile was not written")
+                warn!(profile = name, %error, "status of the profile was not written");
             }
             Err(_) => warn!(
                 profile = name,
@@ -116,7 +116,7 @@ impl StatusWriter {
         let now = jiff::Timestamp::from_second(self.clock.timestamp().as_micros() / 1_000_000);
         SchedulerProfileStatus {
             observed_generation: judged.object.metadata.generation,
-            conditions: conditions(judged, active, Time(now.unwrap_or_default())),
+            conditions: conditions(judged, active, &Time(now.unwrap_or_default())),
             pending_pods: Some(PendingPods::new(
                 count(Place::Active) + count(Place::InFlight),
                 count(Place::Backoff),

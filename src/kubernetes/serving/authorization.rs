@@ -22,11 +22,14 @@ const KEPT_MAX: usize = 256;
 /// For each question.
 const LIMIT: Duration = Duration::from_secs(5);
 
+/// By token and path: when it was asked, and what the answer was.
+type Answers = BTreeMap<(String, String), (Instant, Result<bool, Denied>)>;
+
 /// Asks the API server and remembers.
 pub struct Authorizer {
     client: Client,
     clock: Clock,
-    answers: Mutex<BTreeMap<(String, String), (Instant, Result<bool, Denied>)>>,
+    answers: Mutex<Answers>,
 }
 
 /// Why the question has no answer.

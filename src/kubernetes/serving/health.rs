@@ -69,13 +69,13 @@ pub(super) fn answer(name: &str, checks: Vec<Check>) -> Response {
     if checks.iter().all(|(_, result)| result.is_ok()) {
         return (StatusCode::OK, "ok").into_response();
     }
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for (check, result) in checks {
         match result {
-            Ok(()) => text += &format!("[+]{check} ok\n"),
-            Err(reason) => text += &format!("[-]{check} failed: {reason}\n"),
+            Ok(()) => lines.push(format!("[+]{check} ok\n")),
+            Err(reason) => lines.push(format!("[-]{check} failed: {reason}\n")),
         }
     }
-    text += &format!("{name} check failed\n");
-    (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
+    lines.push(format!("{name} check failed\n"));
+    (StatusCode::INTERNAL_SERVER_ERROR, lines.concat()).into_response()
 }

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::plugins::fixtures::{Cluster, PodBuilder, make_node, make_pod};
 
-fn required(terms: Value) -> PodBuilder {
+fn required(terms: &Value) -> PodBuilder {
     make_pod("p").spec(json!({"affinity": {"nodeAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}}))
 }
@@ -54,7 +54,7 @@ fn operators_compare_labels_as_the_api_defines_them() {
         ("NotIn", "nothing", json!(["a"]), all),
         ("In", "kubernetes.io/hostname", json!(["n3"]), &["n3"]),
     ] {
-        let pod = required(json!([{"matchExpressions": [
+        let pod = required(&json!([{"matchExpressions": [
             {"key": key, "operator": operator, "values": values}]}]));
         assert_eq!(fitting(&pod), want, "{operator} {key} {values}");
     }
@@ -64,13 +64,13 @@ fn operators_compare_labels_as_the_api_defines_them() {
 fn terms_are_ored_requirements_anded_and_an_empty_term_is_nothing() {
     let conflict = json!({"matchFields": [field("n1"), field("n2")]});
     let foo = json!({"matchExpressions": [{"key": "foo", "operator": "In", "values": ["bar"]}]});
-    assert_eq!(fitting(&required(json!([conflict, foo]))), ["n2"]);
-    assert_eq!(fitting(&required(json!([{}]))), [""; 0]);
-    assert_eq!(fitting(&required(json!([]))), [""; 0]);
+    assert_eq!(fitting(&required(&json!([conflict, foo]))), ["n2"]);
+    assert_eq!(fitting(&required(&json!([{}]))), [""; 0]);
+    assert_eq!(fitting(&required(&json!([]))), [""; 0]);
     let both = json!({"matchFields": [field("n2")], "matchExpressions": [
         {"key": "zone", "operator": "In", "values": ["a"]}]});
-    assert_eq!(fitting(&required(json!([both]))), [""; 0]);
-    let selector = required(json!([foo])).node_selector("zone", "a");
+    assert_eq!(fitting(&required(&json!([both]))), [""; 0]);
+    let selector = required(&json!([foo])).node_selector("zone", "a");
     assert_eq!(fitting(&selector), [""; 0]);
 }
 
@@ -93,19 +93,19 @@ fn pods_pinned_by_name_look_at_their_nodes_only() {
         PreFilterVerdict::Nodes(names.iter().map(|name| Arc::from(*name)).collect())
     };
     assert_eq!(pre_filter(&make_pod("p")), PreFilterVerdict::Skip);
-    assert_eq!(pre_filter(&required(json!([n1, n2]))), names(&["n1", "n2"]));
+    assert_eq!(pre_filter(&required(&json!([n1, n2]))), names(&["n1", "n2"]));
     assert_eq!(
-        pre_filter(&required(json!([n1, {}]))),
+        pre_filter(&required(&json!([n1, {}]))),
         PreFilterVerdict::Proceed
     );
     let conflict = json!({"matchFields": [field("n1"), field("n2")]});
     assert_eq!(
-        pre_filter(&required(json!([conflict]))),
+        pre_filter(&required(&json!([conflict]))),
         PreFilterVerdict::Rejected(Rejection::unresolvable(NAME, REASON_CONFLICT))
     );
     let or_label = json!({"matchExpressions": [{"key": "foo", "operator": "Exists"}]});
     assert_eq!(
-        pre_filter(&required(json!([conflict, or_label]))),
+        pre_filter(&required(&json!([conflict, or_label]))),
         PreFilterVerdict::Proceed
     );
 }
@@ -164,7 +164,7 @@ fn one_verdict_per_class_is_only_given_when_no_single_node_is_meant() {
             FilterScope::Node,
         ),
         (
-            required(json!([{"matchFields": [field("n1")]}])),
+            required(&json!([{"matchFields": [field("n1")]}])),
             FilterScope::Node,
         ),
     ] {

@@ -59,7 +59,7 @@ impl ResourceWeights {
         self.0
             .iter()
             .filter_map(|&(resource, weight)| {
-                let wanted = self.pod_request(which, resource, pod);
+                let wanted = pod_request(which, resource, pod);
                 if wanted == 0 && matches!(resource, Resource::Scalar(_)) {
                     return None;
                 }
@@ -79,15 +79,15 @@ impl ResourceWeights {
     pub(crate) fn is_best_effort(&self, pod: &PodView<'_>) -> bool {
         self.0
             .iter()
-            .all(|&(resource, _)| self.pod_request(PodAmount::Requested, resource, pod) == 0)
+            .all(|&(resource, _)| pod_request(PodAmount::Requested, resource, pod) == 0)
     }
+}
 
-    fn pod_request(&self, which: PodAmount, resource: Resource, pod: &PodView<'_>) -> i64 {
-        match (which, resource) {
-            (PodAmount::NonZero, Resource::Cpu) => pod.class.scored_requests.milli_cpu,
-            (PodAmount::NonZero, Resource::Memory) => pod.class.scored_requests.memory,
-            _ => pod.class.requests.get(resource),
-        }
+fn pod_request(which: PodAmount, resource: Resource, pod: &PodView<'_>) -> i64 {
+    match (which, resource) {
+        (PodAmount::NonZero, Resource::Cpu) => pod.class.scored_requests.milli_cpu,
+        (PodAmount::NonZero, Resource::Memory) => pod.class.scored_requests.memory,
+        _ => pod.class.requests.get(resource),
     }
 }
 
