@@ -42,29 +42,29 @@ fn bayplan_with_input(arguments: &[&str], input: &str) -> Run {
     }
 }
 
-fn assert_golden(name: &str, found: &str) {
+fn assert_golden(name: &str, actual: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden/cli")
         .join(name);
     if std::env::var_os("UPDATE").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, found).unwrap();
+        fs::write(&path, actual).unwrap();
     }
     let wanted = fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        found == wanted,
-        "{name} has changed; if that is meant, run UPDATE=1 cargo test --test cli\n{found}"
+        actual == wanted,
+        "{name} has changed; if that is meant, run UPDATE=1 cargo test --test cli\n{actual}"
     );
 }
 
-/// A file with `text` in a directory of the test's own.
-fn file(test: &str, name: &str, text: &str) -> PathBuf {
+/// A file with `content` in a directory of the test's own.
+fn file(test: &str, name: &str, content: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("cli")
         .join(test);
     fs::create_dir_all(&dir).unwrap();
     let path = dir.join(name);
-    fs::write(&path, text).unwrap();
+    fs::write(&path, content).unwrap();
     path
 }
 

@@ -1,6 +1,6 @@
 //! Events for people (events.k8s.io/v1): bounded, aggregated, limited, never in the way.
 //!
-//! Equal events of one pod within [`SERIES_WINDOW`] become one object with a count; a pod that
+//! Equal events of one pod within `SERIES_WINDOW` become one object with a count; a pod that
 //! says something new again and again is limited by a token bucket; what does not fit the queue is
 //! dropped and counted. Mirrors the broadcaster and the spam filter of client-go.
 

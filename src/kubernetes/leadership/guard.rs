@@ -3,7 +3,7 @@
 //! By itself the crate reads the Lease and then writes it without saying which version it read, and it compares the
 //! record's times with the local wall clock. Under the guard
 //!
-//! 1. a read answers with the Lease as this replica judges it ([`Observation`]), not as the wall clock makes it look;
+//! 1. a read answers with the Lease as this replica judges it (`Observation`), not as the wall clock makes it look;
 //! 2. a write carries the resource version of the read before it, so the API server refuses it with a conflict if
 //!    anybody has written since. One read pays for one write;
 //! 3. a Lease that was seen and has gone is shown as held until its last holder's time is over;

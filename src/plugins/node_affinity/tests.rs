@@ -93,7 +93,10 @@ fn pods_pinned_by_name_look_at_their_nodes_only() {
         PreFilterVerdict::Nodes(names.iter().map(|name| Arc::from(*name)).collect())
     };
     assert_eq!(pre_filter(&make_pod("p")), PreFilterVerdict::Skip);
-    assert_eq!(pre_filter(&required(&json!([n1, n2]))), names(&["n1", "n2"]));
+    assert_eq!(
+        pre_filter(&required(&json!([n1, n2]))),
+        names(&["n1", "n2"])
+    );
     assert_eq!(
         pre_filter(&required(&json!([n1, {}]))),
         PreFilterVerdict::Proceed
