@@ -1,6 +1,7 @@
 //! The engine from outside: events in, effects and decisions out.
 
 mod bindings;
+mod framework;
 mod lifecycle;
 mod placement;
 
@@ -15,6 +16,7 @@ use crate::engine::effect::{
     Effect, EffectAction, EffectFailure, EffectId, EffectOutcome, FailureKind,
 };
 use crate::engine::event::ClusterEvent;
+use crate::engine::framework::profile::Profile;
 use crate::engine::queue::Place;
 use crate::engine::{Engine, EngineConfig};
 use crate::model::pod_info::PodUid;
@@ -50,13 +52,17 @@ impl Driver {
     }
 
     fn profile(&mut self, spec: serde_json::Value) {
-        let spec = serde_json::from_value(spec).unwrap();
-        let effective = EffectiveProfile::try_new(&spec, &Registry).unwrap();
-        let profile = Registry
-            .build(&effective, 1, self.engine.symbols_mut())
-            .unwrap();
+        let profile = self.build(spec);
         self.engine
             .handle(ClusterEvent::ProfilesChanged(vec![profile]));
+    }
+
+    fn build(&mut self, spec: serde_json::Value) -> Profile {
+        let spec = serde_json::from_value(spec).unwrap();
+        let effective = EffectiveProfile::try_new(&spec, &Registry).unwrap();
+        Registry
+            .build(&effective, 1, self.engine.symbols_mut())
+            .unwrap()
     }
 
     fn wait(&mut self, time: Duration) {

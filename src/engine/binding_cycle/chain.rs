@@ -14,24 +14,24 @@ use crate::model::map::IdMap;
 use crate::model::pod_info::{PodInfo, PodUid};
 
 impl Engine {
-    /// Leaves the queue and starts the chain, if no plugin holds the pod.
+    /// Starts the chain, unless plugins hold the pod: then its node is written into the status.
     pub(super) fn start_when_permitted(&mut self, uid: &PodUid) {
         let Some(binding) = self.bindings.0.get(uid) else {
             return;
         };
-        let Stage::Waiting { held_by, since } = &binding.stage else {
+        let Stage::Waiting { held_by, .. } = &binding.stage else {
             return;
         };
-        let has_waited = *since != self.now;
-        if !held_by.is_empty() {
-            let node = Arc::clone(&binding.node);
-            self.nominate(uid, node, Effects::tell);
-            return;
+        if held_by.is_empty() {
+            let takes_time = self.has_pre_bind_work(uid);
+            return self.start_chain(uid, takes_time);
         }
-        if has_waited {
-            self.observe_permit_wait(uid, "allowed");
-        }
-        let takes_time = !has_waited && self.has_pre_bind_work(uid);
+        let node = Arc::clone(&binding.node);
+        self.nominate(uid, node, Effects::tell);
+    }
+
+    /// Leaves the queue and starts the chain. `takes_time` writes the node into the status first.
+    pub(super) fn start_chain(&mut self, uid: &PodUid, takes_time: bool) {
         let queued = self.queue.done(uid);
         let Some(binding) = self.bindings.0.get_mut(uid) else {
             return;
@@ -156,7 +156,8 @@ impl Engine {
                     allow_parallel: true
                 }
             );
-            if !idle && (!parallel || !self.runs_in_parallel(uid)) {
+            let skipped = flight == PreBindPreFlight::Skip;
+            if !skipped && !idle && (!parallel || !self.runs_in_parallel(uid)) {
                 return;
             }
             if let Some(Binding {
@@ -166,7 +167,7 @@ impl Engine {
             {
                 *next += 1;
             }
-            if flight == PreBindPreFlight::Skip {
+            if skipped {
                 continue;
             }
             let step = self.pre_bind_step(uid, at);

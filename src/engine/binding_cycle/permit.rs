@@ -26,6 +26,7 @@ impl Engine {
         let mut held_by = BTreeMap::new();
         let waiting: Vec<PodUid> = self.waiting_pods();
         let (mut allowed, mut rejected) = (Vec::new(), Vec::new());
+        let mut refused = None;
         if let Some((pod, node)) = self.views(info, node) {
             for index in &profile.points.permit {
                 let plugin = profile.plugin(*index);
@@ -40,7 +41,10 @@ impl Engine {
                     PermitDecision::Wait(limit) => {
                         held_by.insert(plugin.name(), self.now + limit.min(WAIT_MAX));
                     }
-                    PermitDecision::Refuse(refusal) => return Err(refusal),
+                    PermitDecision::Refuse(refusal) => {
+                        refused = Some(refusal);
+                        break;
+                    }
                 }
             }
         }
@@ -48,10 +52,18 @@ impl Engine {
             self.let_go(&uid, plugin);
         }
         for (uid, rejection) in rejected {
-            self.observe_permit_wait(&uid, "rejected");
-            self.fail_binding(&uid, Refusal::Rejected(rejection));
+            // Only pods that still wait: a binding under way is not called back.
+            if self.is_waiting(&uid) {
+                self.observe_permit_wait(&uid, "rejected");
+                self.fail_binding(&uid, Refusal::Rejected(rejection));
+            }
         }
-        Ok(held_by)
+        refused.map_or(Ok(held_by), Err)
+    }
+
+    fn is_waiting(&self, uid: &PodUid) -> bool {
+        let binding = self.bindings.0.get(uid);
+        binding.is_some_and(|binding| matches!(binding.stage, Stage::Waiting { .. }))
     }
 
     fn waiting_pods(&self) -> Vec<PodUid> {
@@ -69,7 +81,10 @@ impl Engine {
             && let Stage::Waiting { held_by, .. } = &mut binding.stage
         {
             held_by.remove(plugin);
-            self.start_when_permitted(uid);
+            if held_by.is_empty() {
+                self.observe_permit_wait(uid, "allowed");
+                self.start_chain(uid, false);
+            }
         }
     }
 

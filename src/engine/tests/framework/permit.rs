@@ -1,0 +1,95 @@
+//! `Permit`.
+
+use super::*;
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// `leader` lets everybody go, `traitor` refuses itself and everybody, the others wait.
+fn gang(pod: &str, waiting: &[PodUid]) -> PermitVerdict {
+    let rejection = Rejection::unschedulable("gang", "the gang broke up");
+    match pod {
+        "leader" => PermitVerdict {
+            allow: waiting.to_vec(),
+            ..verdict(PermitDecision::Allow)
+        },
+        "traitor" => PermitVerdict {
+            reject: waiting
+                .iter()
+                .map(|uid| (uid.clone(), rejection.clone()))
+                .collect(),
+            ..verdict(PermitDecision::Refuse(Refusal::Rejected(rejection)))
+        },
+        _ => verdict(PermitDecision::Wait(LIMIT)),
+    }
+}
+
+fn driver(names: &[PluginName]) -> Driver {
+    let probe = |name: &PluginName| Probe {
+        permit: Some(gang),
+        ..Probe::new(name)
+    };
+    let probes: Vec<_> = names.iter().map(probe).collect();
+    Driver::new([small("n")]).with_probes(&probes, Vec::new())
+}
+
+#[test]
+fn a_pod_waits_with_its_room_until_another_lets_it_go() {
+    for plugins in [&["gang"][..], &["gang", "other"]] {
+        let mut driver = driver(plugins);
+        driver.pod(&make_pod("member").request("cpu", "1"));
+        assert_eq!(driver.placed(), "n");
+        driver.action("pod_status_patch");
+        assert_eq!(driver.engine.next_deadline(), Some(driver.now + LIMIT));
+        driver.pod(&make_pod("big").request("cpu", "1"));
+        driver.message();
+        driver.effects.clear();
+        driver.pod(&make_pod("leader"));
+        assert_eq!(driver.placed(), "n");
+        let names: Vec<_> = driver.actions().into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["pod_binding", "pod_binding"], "no second PATCH");
+    }
+}
+
+#[test]
+fn a_pod_that_refuses_itself_takes_those_that_wait_with_it() {
+    let mut driver = driver(&["gang"]);
+    let (member, traitor) = (make_pod("member").request("cpu", "1"), make_pod("traitor"));
+    driver.pod(&member);
+    driver.placed();
+    driver.pod(&traitor);
+    let message = "0/1 nodes are available: 1 the gang broke up.";
+    assert_eq!(driver.message(), message);
+    assert_eq!(driver.engine.cache_size().pods, 0);
+    assert_eq!(driver.events(), ["FailedScheduling", "FailedScheduling"]);
+    driver.delete(&member);
+    driver.delete(&traitor);
+    driver.assert_empty();
+}
+
+#[test]
+fn a_pod_that_waited_too_long_goes_back_with_the_reason_and_frees_the_room() {
+    let mut driver = driver(&["gang"]);
+    let member = make_pod("member").request("cpu", "1");
+    driver.pod(&member);
+    driver.placed();
+    driver.effects.clear();
+    driver.wait(LIMIT.checked_sub(Duration::from_secs(1)).unwrap());
+    assert_eq!(driver.engine.cache_size().pods, 1);
+    driver.wait(Duration::from_secs(1));
+    assert_eq!(driver.engine.cache_size().pods, 0);
+    assert_eq!(driver.place(&member), Some(Place::Unschedulable));
+    driver.schedule();
+    let condition = driver
+        .effects
+        .iter()
+        .find_map(|effect| match &effect.action {
+            EffectAction::PatchStatus(patch) => patch.condition.clone(),
+            _ => None,
+        });
+    assert_eq!(
+        condition.unwrap().message,
+        "0/1 nodes are available: 1 rejected due to timeout after waiting 10s at plugin gang."
+    );
+    driver.delete(&member);
+    driver.assert_empty();
+}
