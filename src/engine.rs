@@ -39,8 +39,7 @@ use crate::engine::decision::Decision;
 use crate::engine::effect::Effect;
 use crate::engine::effects::Effects;
 use crate::engine::event::ClusterEvent;
-use crate::engine::framework::PluginName;
-use crate::engine::framework::extender::Answer;
+use crate::engine::framework::extender::{Answer, Question};
 use crate::engine::profiles::Profiles;
 use crate::engine::queue::{IncomingPods, Place, QueueConfig, SchedulingQueue};
 use crate::model::pod_info::{PodKey, PodUid};
@@ -76,7 +75,7 @@ pub struct Engine {
     /// name means that the old pod is gone.
     known: BTreeMap<PodKey, PodUid>,
     /// Attempts that wait for an answer, with the answers they have.
-    suspended: BTreeMap<PodUid, Vec<(PluginName, Answer)>>,
+    suspended: BTreeMap<PodUid, Vec<(Question, Answer)>>,
     /// Attempts whose answer has come.
     resumable: VecDeque<PodUid>,
     /// Objects that cannot be read, with the reason.

@@ -3,6 +3,8 @@
 //! They are registered into the engine and never imported by it.
 
 #[cfg(test)]
+mod class_verdicts;
+#[cfg(test)]
 pub(crate) mod fixtures;
 
 pub mod registry;

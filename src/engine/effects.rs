@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::engine::effect::{Effect, EffectAction, EffectId};
-use crate::engine::framework::PluginName;
+use crate::engine::framework::extender::Question;
 use crate::model::map::IdMap;
 use crate::model::pod_info::{PodInfo, PodUid};
 
@@ -13,7 +13,7 @@ pub(super) struct Effects {
     queue: VecDeque<Effect>,
     next: u64,
     owners: IdMap<EffectId, PodUid>,
-    questions: IdMap<EffectId, PluginName>,
+    questions: IdMap<EffectId, Question>,
 }
 
 impl Effects {
@@ -28,13 +28,13 @@ impl Effects {
     /// Emits an effect about `pod` whose completion concerns it.
     pub(super) fn emit(&mut self, pod: &PodInfo, action: EffectAction) -> EffectId {
         let asked = match &action {
-            EffectAction::Ask(question) => Some(question.extender),
+            EffectAction::Ask(question) => Some(question.clone()),
             _ => None,
         };
         let id = self.push(pod, action);
         self.owners.insert(id, pod.uid.clone());
-        if let Some(extender) = asked {
-            self.questions.insert(id, extender);
+        if let Some(question) = asked {
+            self.questions.insert(id, question);
         }
         id
     }
@@ -61,8 +61,8 @@ impl Effects {
         self.owners.swap_remove(&id)
     }
 
-    /// Who was asked by `id`, once.
-    pub(super) fn asked(&mut self, id: EffectId) -> Option<PluginName> {
+    /// What was asked by `id`, once.
+    pub(super) fn asked(&mut self, id: EffectId) -> Option<Question> {
         self.questions.swap_remove(&id)
     }
 

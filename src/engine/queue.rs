@@ -305,7 +305,12 @@ impl SchedulingQueue {
     ) {
         self.in_flight.record(change.clone());
         for uid in self.places.interested(change, plugins) {
-            self.move_if_worth(now, &uid, change, plugins);
+            // The room that a pod leaves behind is no news to the pod itself.
+            let is_own = change.event.resource == EventResource::AssignedPod
+                && change.pod.as_ref() == Some(&uid);
+            if !is_own {
+                self.move_if_worth(now, &uid, change, plugins);
+            }
         }
     }
 

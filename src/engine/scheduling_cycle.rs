@@ -15,7 +15,7 @@ use crate::engine::diagnosis::Diagnosis;
 use crate::engine::framework::extender::{Answer, Question};
 use crate::engine::framework::extension_points::PostFilterVerdict;
 use crate::engine::framework::profile::Profile;
-use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection};
+use crate::engine::framework::{CycleState, PluginError, Rejection};
 use crate::model::pod_info::PodUid;
 
 pub use score::PluginScores;
@@ -26,8 +26,8 @@ pub(crate) struct Cycle<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) cluster: Snapshot<'a>,
     pub(crate) pod: PodView<'a>,
-    /// The answers of the extenders so far, in their order.
-    pub(crate) answers: &'a [(PluginName, Answer)],
+    /// What the extenders were asked and answered so far, in their order.
+    pub(crate) answers: &'a [(Question, Answer)],
     pub(crate) tie_break: TieBreak,
     pub(crate) seed: u64,
 }

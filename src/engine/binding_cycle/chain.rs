@@ -324,11 +324,11 @@ impl Engine {
 
     /// An extender answered: the attempt goes on with the next call of `schedule_one`.
     pub(super) fn resume(&mut self, uid: PodUid, id: EffectId, answer: Answer) {
-        let Some(extender) = self.effects.asked(id) else {
+        let Some(question) = self.effects.asked(id) else {
             return;
         };
         if let Some(answers) = self.suspended.get_mut(&uid) {
-            answers.push((extender, answer));
+            answers.push((question, answer));
             self.resumable.push_back(uid);
         }
     }

@@ -15,6 +15,8 @@ use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
 const NOBODY: PluginName = "";
 /// The plugin name of nodes that an extender rejected (`framework.ExtenderName`).
 pub(crate) const EXTENDER: PluginName = "Extender";
+/// A node that came to fit after an extender was asked; the next attempt asks about it.
+const NOT_ASKED: &str = "node(s) fit only after the extender was asked";
 
 /// What the `PreFilter` plugins found.
 enum Search {
@@ -154,7 +156,7 @@ impl<'a> Cycle<'a> {
             let answer = self
                 .answers
                 .iter()
-                .find(|(name, _)| *name == extender.name());
+                .find(|(question, _)| question.extender == extender.name());
             match answer {
                 None => {
                     if let Some(question) = extender.question(&self.pod, &evaluation.feasible) {
@@ -169,13 +171,17 @@ impl<'a> Cycle<'a> {
                         message,
                     }));
                 }
-                Some((_, Answer::Opinion { rejected, .. })) => {
+                Some((question, Answer::Opinion { rejected, .. })) => {
+                    let asked: BTreeSet<&Arc<str>> = question.nodes.iter().collect();
                     let (out, feasible) = std::mem::take(&mut evaluation.feasible)
                         .into_iter()
-                        .partition(|node| rejected.contains_key(node.name()));
+                        .partition(|node| {
+                            rejected.contains_key(node.name()) || !asked.contains(node.name())
+                        });
                     evaluation.feasible = feasible;
                     for node in out {
-                        let reason = rejected.get(node.name()).cloned().unwrap_or_default();
+                        let reason = rejected.get(node.name()).cloned();
+                        let reason = reason.unwrap_or(NOT_ASKED.into());
                         evaluation.reject(node, Rejection::unschedulable(EXTENDER, reason));
                     }
                 }

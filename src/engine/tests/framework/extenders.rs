@@ -82,3 +82,15 @@ fn without_an_answer_the_attempt_fails_unless_it_may_be_ignored() {
     driver.complete(question, EffectOutcome::Answered(Answer::Ignored));
     driver.placed();
 }
+
+#[test]
+fn a_node_that_the_extender_was_not_asked_about_is_not_taken() {
+    let (mut driver, question) = suspended();
+    driver.node(&make_node("late"));
+    driver.complete(question, opinion(&[("a", "no"), ("b", "no")]));
+    assert_eq!(
+        driver.message(),
+        "0/3 nodes are available: 1 node(s) fit only after the extender was asked, 2 no."
+    );
+    assert_eq!(driver.place(&make_pod("asked")), Some(Place::Backoff));
+}
