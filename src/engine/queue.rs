@@ -260,7 +260,7 @@ impl SchedulingQueue {
     }
 
     /// The attempt of a pod in flight gave no node (`AddUnschedulablePodIfNotPresent`). Changes
-    /// that happened meanwhile are judged now.
+    /// that happened meanwhile are judged now. A pod that is not in flight stays where it is.
     pub fn requeue(
         &mut self,
         now: Timestamp,
@@ -268,6 +268,9 @@ impl SchedulingQueue {
         rejectors: Rejectors,
         plugins: &dyn QueuePlugins,
     ) {
+        if self.places.place(uid) != Some(Place::InFlight) {
+            return;
+        }
         let Some(mut pod) = self.places.remove(uid) else {
             return;
         };
@@ -305,12 +308,7 @@ impl SchedulingQueue {
     ) {
         self.in_flight.record(change.clone());
         for uid in self.places.interested(change, plugins) {
-            // The room that a pod leaves behind is no news to the pod itself.
-            let is_own = change.event.resource == EventResource::AssignedPod
-                && change.pod.as_ref() == Some(&uid);
-            if !is_own {
-                self.move_if_worth(now, &uid, change, plugins);
-            }
+            self.move_if_worth(now, &uid, change, plugins);
         }
     }
 
@@ -324,8 +322,7 @@ impl SchedulingQueue {
                     pod: Some(uid.clone()),
                 }),
                 Some(Place::Backoff | Place::Unschedulable | Place::Gated) => {
-                    if let Some(mut pod) = self.places.remove(uid) {
-                        pod.timestamp = now;
+                    if let Some(pod) = self.places.remove(uid) {
                         let event = ClusterEventKind::FORCE_ACTIVATE;
                         self.enter(now, pod, event, Strategy::Immediately, plugins);
                     }
@@ -369,7 +366,7 @@ impl SchedulingQueue {
             .places
             .iter()
             .filter(|(_, place)| matches!(place, Place::Unschedulable | Place::Gated))
-            .filter(|(pod, _)| now.since(pod.timestamp) > limit)
+            .filter(|(pod, _)| now.since(pod.waits_since()) > limit)
             .map(|(pod, _)| pod.info.uid.clone())
             .collect();
         for uid in late {
@@ -377,6 +374,7 @@ impl SchedulingQueue {
                 continue;
             };
             pod.was_flushed = true;
+            pod.flushed_at = Some(now);
             let event = ClusterEventKind::UNSCHEDULABLE_TIMEOUT;
             self.enter(now, pod, event, Strategy::AfterBackoff, plugins);
         }
@@ -433,6 +431,9 @@ impl SchedulingQueue {
         } else {
             gate(&mut pod, place, plugins)
         };
+        if place == Place::Active {
+            pod.initial_attempt.get_or_insert(now);
+        }
         self.count_incoming(place, event);
         let sort_key = plugins.sort_key(&pod.info, pod.timestamp);
         self.places.insert(pod, place, sort_key, policy);
@@ -462,12 +463,14 @@ impl SchedulingQueue {
 
 /// Asks the `PreEnqueue` plugins on the way to `place`; a pod that they hold is gated.
 fn gate(pod: &mut QueuedPod, place: Place, plugins: &dyn QueuePlugins) -> Place {
-    if let Some(gating) = pod.gating_plugin.take() {
-        pod.unschedulable_plugins.remove(gating);
-    }
     match plugins.pre_enqueue(&pod.info) {
-        None => place,
+        None => {
+            pod.gating_plugin = None;
+            place
+        }
         Some(rejection) => {
+            // The flush did not help: whatever opens the gate later is what woke the pod.
+            pod.was_flushed = false;
             pod.gating_plugin = Some(rejection.plugin);
             pod.unschedulable_plugins.insert(rejection.plugin);
             Place::Gated
@@ -478,8 +481,11 @@ fn gate(pod: &mut QueuedPod, place: Place, plugins: &dyn QueuePlugins) -> Place 
 /// What `change` means for `pod` (`isPodWorthRequeuing`).
 fn strategy(pod: &QueuedPod, change: &RecordedChange, plugins: &dyn QueuePlugins) -> Strategy {
     let about_this_pod = change.pod.as_ref() == Some(&pod.info.uid);
-    if change.event.resource == EventResource::TargetPod && !about_this_pod {
-        return Strategy::Skip;
+    match change.event.resource {
+        EventResource::TargetPod if !about_this_pod => return Strategy::Skip,
+        // The room that a pod leaves behind is no news to the pod itself.
+        EventResource::AssignedPod if about_this_pod => return Strategy::Skip,
+        _ => {}
     }
     if pod.has_no_rejectors() {
         return Strategy::AfterBackoff;

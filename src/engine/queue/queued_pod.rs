@@ -14,7 +14,7 @@ pub struct QueuedPod {
     pub info: PodInfo,
     /// When it was added, or last failed.
     pub timestamp: Timestamp,
-    /// When it was first popped.
+    /// When it first came to the active queue.
     pub initial_attempt: Option<Timestamp>,
     /// How often it was popped.
     pub attempts: u32,
@@ -30,6 +30,8 @@ pub struct QueuedPod {
     pub gating_plugin: Option<PluginName>,
     /// Nothing but the flush woke it since it failed last.
     pub was_flushed: bool,
+    /// When the flush took it last since it failed.
+    pub(super) flushed_at: Option<Timestamp>,
 }
 
 impl QueuedPod {
@@ -46,6 +48,7 @@ impl QueuedPod {
             pending_plugins: BTreeSet::new(),
             gating_plugin: None,
             was_flushed: false,
+            flushed_at: None,
         }
     }
 
@@ -61,6 +64,13 @@ impl QueuedPod {
         self.pending_plugins = rejectors.pending;
         self.timestamp = now;
         self.was_flushed = false;
+        self.flushed_at = None;
+    }
+
+    /// Since when it waits for an event, for the flush.
+    pub(super) fn waits_since(&self) -> Timestamp {
+        self.flushed_at
+            .map_or(self.timestamp, |flushed| flushed.max(self.timestamp))
     }
 
     /// Whether nobody said no: it failed with an error.
