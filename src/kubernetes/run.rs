@@ -384,7 +384,6 @@ fn spawn_all(
     // The secure port.
     let health = Health {
         heartbeat: heartbeat.clone(),
-        leadership: standing.leadership.clone(),
         synced,
         shutdown: stop.clone(),
     };

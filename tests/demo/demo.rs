@@ -274,27 +274,17 @@ impl Stage {
         })
     }
 
-    fn keep(mut self) -> anyhow::Result<()> {
-        let servers = self.control_plane.processes();
-        let mut pids: Vec<String> = servers
-            .iter()
-            .map(|server| server.id().to_string())
-            .collect();
+    fn keep(self) -> anyhow::Result<()> {
         for replica in self.replicas {
-            pids.push(replica.process.id().to_string());
             replica.process.detach()?;
         }
         drop(self.kubelet);
         let kubeconfig = self.control_plane.kubeconfig();
         let folder = self.control_plane.detach()?;
+        say(&format!("kept running; files are in {}", folder.display()));
         say(&format!(
-            "kept running; reach it with: kubectl --kubeconfig {} get pods",
+            "reach it with: kubectl --kubeconfig {} get pods",
             kubeconfig.display()
-        ));
-        say(&format!(
-            "stop it with: kill {}; rm -r {}",
-            pids.join(" "),
-            folder.display()
         ));
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::model::map::IdMap;
 use crate::model::pod_info::PodUid;
 
 /// More changes than this are not kept: pods in flight that long are simply tried again.
-const RECORDED_CHANGES_MAX: usize = 4096;
+pub(super) const RECORDED_CHANGES_MAX: usize = 4096;
 
 /// A change, as small as it can be told. Hints are judged against the cluster as it is when they
 /// are asked, so neither old nor new object is kept.
@@ -91,6 +91,21 @@ impl InFlight {
             .unwrap_or_else(|| self.end());
         while self.first < oldest && self.log.pop_front().is_some() {
             self.first += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+impl InFlight {
+    /// Fails the test unless exactly `pods` are in flight and the log holds no more than they need.
+    pub(super) fn assert_consistent(&self, pods: &std::collections::BTreeSet<PodUid>) {
+        let begun: std::collections::BTreeSet<PodUid> = self.begun.keys().cloned().collect();
+        assert_eq!(&begun, pods);
+        assert!(self.log.len() <= RECORDED_CHANGES_MAX);
+        assert!(self.begun.values().all(|begin| *begin <= self.end()));
+        match self.begun.values().min() {
+            Some(oldest) => assert!(self.first >= *oldest, "the log holds what nobody waits for"),
+            None => assert!(self.log.is_empty(), "the log outlives the pods in flight"),
         }
     }
 }

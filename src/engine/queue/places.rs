@@ -273,3 +273,6 @@ fn wakers(pod: &QueuedPod) -> Vec<Option<PluginName>> {
         .map(Some)
         .collect()
 }
+
+#[cfg(test)]
+mod consistency;
