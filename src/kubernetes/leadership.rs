@@ -161,6 +161,19 @@ impl Leadership {
         }
     }
 
+    /// How long ago the leadership ran out although nobody has said that it ended: the elector hangs.
+    pub fn overdue(&self) -> Duration {
+        match &self.source {
+            Source::Always => Duration::ZERO,
+            Source::Elected(standing) => match &*standing.borrow() {
+                Standing::Leading(tenure) => {
+                    self.clock.now().saturating_duration_since(tenure.deadline)
+                }
+                Standing::Standby | Standing::Ended => Duration::ZERO,
+            },
+        }
+    }
+
     /// Waits until this replica leads. `false` if it never will.
     pub async fn wait_until_leading(&self) -> bool {
         let Source::Elected(standing) = &self.source else {

@@ -384,6 +384,7 @@ fn spawn_all(
     // The secure port.
     let health = Health {
         heartbeat: heartbeat.clone(),
+        leadership: standing.leadership.clone(),
         synced,
         shutdown: stop.clone(),
     };

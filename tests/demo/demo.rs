@@ -274,17 +274,27 @@ impl Stage {
         })
     }
 
-    fn keep(self) -> anyhow::Result<()> {
+    fn keep(mut self) -> anyhow::Result<()> {
+        let servers = self.control_plane.processes();
+        let mut pids: Vec<String> = servers
+            .iter()
+            .map(|server| server.id().to_string())
+            .collect();
         for replica in self.replicas {
+            pids.push(replica.process.id().to_string());
             replica.process.detach()?;
         }
         drop(self.kubelet);
         let kubeconfig = self.control_plane.kubeconfig();
         let folder = self.control_plane.detach()?;
-        say(&format!("kept running; files are in {}", folder.display()));
         say(&format!(
-            "reach it with: kubectl --kubeconfig {} get pods",
+            "kept running; reach it with: kubectl --kubeconfig {} get pods",
             kubeconfig.display()
+        ));
+        say(&format!(
+            "stop it with: kill {}; rm -r {}",
+            pids.join(" "),
+            folder.display()
         ));
         Ok(())
     }

@@ -7,17 +7,24 @@ use axum::response::{IntoResponse, Response};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::kubernetes::leadership::Leadership;
 use crate::kubernetes::leadership::heartbeat::Heartbeat;
 
 /// A loop that was silent this long hangs: it turns every second, and a cycle of the largest
 /// clusters takes milliseconds.
 const LOOP_SILENCE_MAX: Duration = Duration::from_secs(30);
 
+/// A leader whose lease ran out this long ago and who is still here hangs (the watchdog adaptor of
+/// kube-scheduler allows 20 s).
+const LEASE_OVERDUE_MAX: Duration = Duration::from_secs(20);
+
 /// What the checks look at.
 #[derive(Clone, Debug)]
 pub struct Health {
     /// Of the loop.
     pub heartbeat: Heartbeat,
+    /// Of this replica.
+    pub leadership: Leadership,
     /// Everything was listed once.
     pub synced: watch::Receiver<bool>,
     /// The process is on its way out.
@@ -28,9 +35,13 @@ pub struct Health {
 pub(super) type Check = (&'static str, Result<(), String>);
 
 impl Health {
-    /// The loop turns. A lost lease ends the process by itself.
+    /// The loop turns, and a leadership that ran out has ended.
     pub(super) fn live(&self) -> Vec<Check> {
-        vec![("ping", Ok(())), ("scheduling-loop", self.loop_turns())]
+        vec![
+            ("ping", Ok(())),
+            ("scheduling-loop", self.loop_turns()),
+            ("leaderElection", self.lease_is_current()),
+        ]
     }
 
     /// Everything was listed, and the process is not ending. A standby is ready too.
@@ -50,6 +61,17 @@ impl Health {
             ("shutdown", running),
             ("scheduling-loop", self.loop_turns()),
         ]
+    }
+
+    fn lease_is_current(&self) -> Result<(), String> {
+        let overdue = self.leadership.overdue();
+        if overdue < LEASE_OVERDUE_MAX {
+            return Ok(());
+        }
+        Err(format!(
+            "the lease ran out {} s ago and the elector hangs",
+            overdue.as_secs()
+        ))
     }
 
     fn loop_turns(&self) -> Result<(), String> {

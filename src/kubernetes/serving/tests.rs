@@ -11,6 +11,7 @@ use tower::ServiceExt;
 use super::*;
 use crate::kubernetes::clock::Clock;
 use crate::kubernetes::leadership::heartbeat::Heartbeat;
+use crate::kubernetes::leadership::{Leadership, Standing, Tenure, Term};
 
 /// An API server that knows the token `good`, which may get `/metrics`, and `poor`, which may not.
 fn reviewer() -> kube::Client {
@@ -37,10 +38,15 @@ struct Page {
 }
 
 fn page() -> Page {
+    page_of(Leadership::always())
+}
+
+fn page_of(leadership: Leadership) -> Page {
     let (synced, receiver) = watch::channel(false);
     let shutdown = CancellationToken::new();
     let health = Health {
         heartbeat: Heartbeat::new(Clock::system()),
+        leadership,
         synced: receiver,
         shutdown: shutdown.clone(),
     };
@@ -123,4 +129,23 @@ async fn metrics_need_a_token_that_may_read_them() {
         text.contains("scheduler_preemption_attempts_total"),
         "{text}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_whose_lease_ran_out_long_ago_is_not_alive() {
+    let clock = Clock::steady();
+    let term = Term {
+        lease_uid: "uid".into(),
+        transitions: 1,
+    };
+    let deadline = clock.now() + Duration::from_secs(5);
+    let tenure = Tenure::new(term, deadline, clock.mark());
+    let standing = watch::Sender::new(Standing::Leading(tenure));
+    let page = page_of(Leadership::elected(clock, standing.subscribe()));
+    tokio::time::advance(Duration::from_secs(24)).await;
+    assert_eq!(get(&page, "/livez", None).await.0, StatusCode::OK);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    let (status, text) = get(&page, "/livez", None).await;
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(text.contains("[-]leaderElection failed"), "{text}");
 }
