@@ -168,19 +168,7 @@ impl Engine {
                 let (node, victims) = nominated.unzip();
                 decision.nominated_node = node;
                 decision.victims = victims.unwrap_or_default();
-                let message = decision.diagnosis.to_string();
-                let rejectors = Rejectors {
-                    unschedulable: decision.diagnosis.unschedulable_plugins.clone(),
-                    pending: decision.diagnosis.pending_plugins.clone(),
-                };
-                self.fail(
-                    info,
-                    rejectors,
-                    FailureReason::Unschedulable,
-                    &message,
-                    decision,
-                );
-                decision.outcome = Outcome::Unschedulable { message };
+                decision.outcome = self.fit_nowhere(info, decision);
             }
             Found::NoNodes => {
                 let message = NO_NODES_AVAILABLE.to_owned();
@@ -207,24 +195,8 @@ impl Engine {
         decision.nominated_node = None;
         match refusal {
             Refusal::Rejected(rejection) => {
-                decision.diagnosis = Diagnosis {
-                    node_count: 1,
-                    ..Diagnosis::default()
-                };
-                decision.diagnosis.add(&rejection, 1);
-                let message = decision.diagnosis.to_string();
-                let rejectors = Rejectors {
-                    unschedulable: decision.diagnosis.unschedulable_plugins.clone(),
-                    pending: decision.diagnosis.pending_plugins.clone(),
-                };
-                self.fail(
-                    info,
-                    rejectors,
-                    FailureReason::Unschedulable,
-                    &message,
-                    decision,
-                );
-                Outcome::Unschedulable { message }
+                decision.diagnosis = Diagnosis::of_chosen_node(&rejection);
+                self.fit_nowhere(info, decision)
             }
             Refusal::Failed(error) => {
                 let message = error.to_string();
@@ -233,6 +205,15 @@ impl Engine {
                 Outcome::Error { message }
             }
         }
+    }
+
+    /// Back to the queue with what the diagnosis says.
+    fn fit_nowhere(&mut self, info: &PodInfo, decision: &Decision) -> Outcome {
+        let message = decision.diagnosis.to_string();
+        let rejectors = Rejectors::of(&decision.diagnosis);
+        let reason = FailureReason::Unschedulable;
+        self.fail(info, rejectors, reason, &message, decision);
+        Outcome::Unschedulable { message }
     }
 
     /// Back to the queue with the reason (`handleSchedulingFailure`).

@@ -29,6 +29,16 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
+    /// The diagnosis of a pod that was refused on the way to the one node that was chosen for it.
+    pub fn of_chosen_node(rejection: &Rejection) -> Self {
+        let mut diagnosis = Self {
+            node_count: 1,
+            ..Self::default()
+        };
+        diagnosis.add(rejection, 1);
+        diagnosis
+    }
+
     /// Notes that `count` nodes were refused, and by whom.
     pub fn add(&mut self, rejection: &Rejection, count: usize) {
         for reason in &rejection.reasons {

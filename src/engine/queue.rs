@@ -32,6 +32,7 @@ pub use target_pod::target_pod_change;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::engine::diagnosis::Diagnosis;
 use crate::engine::framework::{
     ActionType, ClusterEventKind, EventResource, PluginName, QueueingHint,
 };
@@ -108,6 +109,14 @@ impl Rejectors {
     /// The attempt failed with an error: nobody said no.
     pub fn error() -> Self {
         Self::default()
+    }
+
+    /// Those who said no in an attempt.
+    pub fn of(diagnosis: &Diagnosis) -> Self {
+        Self {
+            unschedulable: diagnosis.unschedulable_plugins.clone(),
+            pending: diagnosis.pending_plugins.clone(),
+        }
     }
 
     fn is_error(&self) -> bool {

@@ -39,17 +39,13 @@ impl Engine {
         };
         let (rejectors, reason, message) = match refusal {
             Refusal::Rejected(rejection) => {
-                let mut diagnosis = Diagnosis {
-                    node_count: 1,
-                    ..Diagnosis::default()
-                };
-                diagnosis.add(&rejection, 1);
-                let message = diagnosis.to_string();
-                let rejectors = Rejectors {
-                    unschedulable: diagnosis.unschedulable_plugins,
-                    pending: diagnosis.pending_plugins,
-                };
-                (rejectors, FailureReason::Unschedulable, message)
+                let diagnosis = Diagnosis::of_chosen_node(&rejection);
+                let rejectors = Rejectors::of(&diagnosis);
+                (
+                    rejectors,
+                    FailureReason::Unschedulable,
+                    diagnosis.to_string(),
+                )
             }
             Refusal::Failed(error) => (
                 Rejectors::error(),
