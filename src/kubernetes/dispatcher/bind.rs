@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::engine::effect::{Effect, EffectOutcome, FailureKind};
-use crate::kubernetes::dispatcher::retry::{Meaning, TRIES, meaning, pause};
+use crate::kubernetes::dispatcher::retry::{Meaning, TRIES, pause, send};
 use crate::kubernetes::dispatcher::{Caller, failed, not_leading};
 use crate::model::objects::Pod;
 use crate::model::pod_info::PodUid;
@@ -31,20 +31,12 @@ impl Caller {
             let Some(limit) = self.leadership.write_timeout() else {
                 return not_leading();
             };
-            let error = match timeout(limit, self.post_binding(effect, node)).await {
-                Ok(Ok(())) => {
-                    return EffectOutcome::Done {
-                        resource_version: None,
-                    };
-                }
-                Ok(Err(error)) => Some(error),
-                Err(_elapsed) => None,
+            let Err((meaning, text)) = send(limit, self.post_binding(effect, node)).await else {
+                return EffectOutcome::Done {
+                    resource_version: None,
+                };
             };
-            let meaning = error.as_ref().map_or(Meaning::Unknown, meaning);
-            message = error.map_or_else(
-                || format!("the API server did not answer within {limit:?}"),
-                |error| error.to_string(),
-            );
+            message = text;
             match meaning {
                 Meaning::NotFound => return failed(FailureKind::Gone, message),
                 Meaning::Refused => return failed(FailureKind::Refused, message),

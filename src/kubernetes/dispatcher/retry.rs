@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kube::Error;
+use tokio::time::timeout;
 
 /// Tries of one write at most.
 pub(super) const TRIES: u32 = 5;
@@ -25,8 +26,23 @@ pub(super) enum Meaning {
     Refused,
 }
 
+/// Sends one write within `limit`; a failure comes with its meaning and its text.
+pub(super) async fn send(
+    limit: Duration,
+    write: impl Future<Output = Result<(), Error>>,
+) -> Result<(), (Meaning, String)> {
+    match timeout(limit, write).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err((meaning(&error), error.to_string())),
+        Err(_elapsed) => {
+            let message = format!("the API server did not answer within {limit:?}");
+            Err((Meaning::Unknown, message))
+        }
+    }
+}
+
 /// The meaning of `error` for a write.
-pub(super) fn meaning(error: &Error) -> Meaning {
+fn meaning(error: &Error) -> Meaning {
     match error {
         Error::Api(status) => match status.code {
             404 => Meaning::NotFound,
