@@ -55,12 +55,16 @@ impl Replica {
 }
 
 impl Installation {
-    /// Installs the chart with real helm and reads what the Deployment would run.
+    /// Installs the chart with real helm and reads what the Deployment would run. `binary` may be
+    /// relative to the current folder; replicas run in another.
     pub(crate) async fn install(
         control_plane: &ControlPlane,
         binary: &Path,
         values: &[&str],
     ) -> anyhow::Result<Self> {
+        let binary = binary.canonicalize().with_context(|| {
+            format!("there is no binary {}: run `make release`", binary.display())
+        })?;
         let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/bayplan");
         let chart = chart.to_string_lossy();
         let mut helm = vec!["install", RELEASE, &chart, "--namespace", NAMESPACE];
@@ -80,7 +84,7 @@ impl Installation {
             .unwrap_or(RELEASE)
             .to_owned();
         Ok(Self {
-            binary: binary.to_owned(),
+            binary,
             arguments,
             lease,
         })
