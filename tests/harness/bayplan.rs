@@ -63,7 +63,10 @@ impl Installation {
         values: &[&str],
     ) -> anyhow::Result<Self> {
         let binary = binary.canonicalize().with_context(|| {
-            format!("there is no binary {}: run `make release`", binary.display())
+            format!(
+                "there is no binary {}: run `make release`",
+                binary.display()
+            )
         })?;
         let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/bayplan");
         let chart = chart.to_string_lossy();
