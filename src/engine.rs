@@ -16,6 +16,7 @@ pub mod diagnosis;
 pub mod effect;
 pub mod event;
 pub mod framework;
+pub mod observer;
 pub mod queue;
 pub mod scheduling_cycle;
 
@@ -40,6 +41,7 @@ use crate::engine::effect::Effect;
 use crate::engine::effects::Effects;
 use crate::engine::event::ClusterEvent;
 use crate::engine::framework::extender::{Answer, Question};
+use crate::engine::observer::{CycleObserver, NoObserver, ObservedPoint, StatusCode};
 use crate::engine::profiles::Profiles;
 use crate::engine::queue::{IncomingPods, Place, QueueConfig, SchedulingQueue};
 use crate::model::pod_info::{PodKey, PodUid};
@@ -81,6 +83,7 @@ pub struct Engine {
     /// Objects that cannot be read, with the reason.
     quarantine: BTreeMap<String, String>,
     observations: Observations,
+    observer: Box<dyn CycleObserver>,
     current_attempt: Option<(PodKey, PodUid)>,
 }
 
@@ -91,10 +94,14 @@ pub struct Observations {
     pub incoming: IncomingPods,
     /// Pods that were bound.
     pub bound: Vec<BoundPod>,
+    /// Attempts that ended between the decision and the binding.
+    pub failed_bindings: Vec<FailedBinding>,
+    /// Points that lasted longer than one call of the engine.
+    pub timed_points: Vec<TimedPoint>,
     /// Pods that only the flush had woken.
     pub scheduled_after_flush: u64,
     /// How long pods waited at `Permit`, with what came of it.
-    pub permit_waits: Vec<(std::time::Duration, &'static str)>,
+    pub permit_waits: Vec<(std::time::Duration, StatusCode)>,
 }
 
 /// A pod that was bound.
@@ -108,6 +115,30 @@ pub struct BoundPod {
     pub since_first_attempt: std::time::Duration,
     /// From the decision to the binding.
     pub since_assumed: std::time::Duration,
+}
+
+/// A pod that was placed and not bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedBinding {
+    /// The profile that placed it.
+    pub profile: Arc<str>,
+    /// `unschedulable` or `error`, as [`Decision::result`].
+    pub result: &'static str,
+    /// From the decision to the failure.
+    pub since_assumed: std::time::Duration,
+}
+
+/// A point that the engine timed by its ticks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimedPoint {
+    /// Which one.
+    pub point: ObservedPoint,
+    /// How it ended.
+    pub status: StatusCode,
+    /// The profile of the pod.
+    pub profile: Arc<str>,
+    /// From the tick of its beginning to that of its end.
+    pub duration: std::time::Duration,
 }
 
 impl Engine {
@@ -126,18 +157,26 @@ impl Engine {
             resumable: VecDeque::new(),
             quarantine: BTreeMap::new(),
             observations: Observations::default(),
+            observer: Box::new(NoObserver),
             current_attempt: None,
         }
     }
 
     /// An engine that knows nothing but goes on counting effects where this one is, for the time
-    /// after a panic: completions of earlier effects must not be taken for its own.
+    /// after a panic: completions of earlier effects must not be taken for its own. It takes the
+    /// observer with it.
     #[must_use]
-    pub fn successor(&self) -> Self {
+    pub fn successor(&mut self) -> Self {
         let mut engine = Self::new(self.config);
         engine.now = self.now;
         engine.effects = self.effects.successor();
+        engine.observer = std::mem::replace(&mut self.observer, Box::new(NoObserver));
         engine
+    }
+
+    /// Tells `observer` from now on which extension points are entered and left.
+    pub fn set_observer(&mut self, observer: Box<dyn CycleObserver>) {
+        self.observer = observer;
     }
 
     /// The pod whose cycle is running, or was when the engine panicked.
@@ -171,6 +210,7 @@ impl Engine {
         let plugins = queue_plugins::Ask {
             profiles: &self.profiles,
             cache: &self.cache,
+            observer: &*self.observer,
         };
         self.queue.tick(self.now, &plugins);
         self.expire_permits();

@@ -6,11 +6,13 @@
 mod buckets;
 mod dispatcher;
 mod election;
+mod extension_points;
 mod process;
 mod scheduler;
 
 pub use dispatcher::{DispatcherMetrics, EventMetrics};
 pub use election::ElectionCollector;
+pub use extension_points::ExtensionPointMetrics;
 pub use process::ProcessCollector;
 pub use scheduler::SchedulerMetrics;
 
@@ -33,7 +35,8 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::default();
         let scheduler = SchedulerMetrics::register(&mut registry);
-        let dispatcher = DispatcherMetrics::register(&mut registry);
+        let points = scheduler.extension_points.clone();
+        let dispatcher = DispatcherMetrics::register(&mut registry, points);
         let events = EventMetrics::register(&mut registry);
         registry.register_collector(Box::new(ProcessCollector));
         Self {

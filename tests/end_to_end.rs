@@ -283,6 +283,16 @@ async fn one_bad_object_is_set_aside_and_the_rest_goes_on() -> anyhow::Result<()
     cluster.control_plane.stop()
 }
 
+/// How often an extension point was timed that ended well.
+fn timed(metrics: &str, point: &str) -> u64 {
+    let count = format!(
+        "scheduler_framework_extension_point_duration_seconds_count{{\
+         extension_point=\"{point}\",status=\"Success\",profile=\"bayplan\"}} "
+    );
+    let line = metrics.lines().find_map(|line| line.strip_prefix(&count));
+    line.and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
 #[tokio::test]
 async fn the_rights_of_the_chart_are_what_is_used() -> anyhow::Result<()> {
     let cluster = Cluster::start(1).await?;
@@ -301,6 +311,9 @@ async fn the_rights_of_the_chart_are_what_is_used() -> anyhow::Result<()> {
         ),
         "{metrics}"
     );
+    for point in ["Filter", "Bind"] {
+        assert!(timed(&metrics, point) > 0, "{point} in {metrics}");
+    }
     assert!(
         metrics.contains("leader_election_master_status{name=\"bayplan\"} 1"),
         "{metrics}"

@@ -110,6 +110,7 @@ impl Engine {
         let (tie_break, seed) = (self.config.tie_break, self.config.seed);
         let cycle = Cycle {
             profile,
+            observer: &*self.observer,
             cluster,
             pod,
             answers,
@@ -228,6 +229,7 @@ impl Engine {
         let plugins = Ask {
             profiles: &self.profiles,
             cache: &self.cache,
+            observer: &*self.observer,
         };
         self.queue.requeue(self.now, &info.uid, rejectors, &plugins);
         self.report_failure(info, reason, message, decision.nominated_node.clone());

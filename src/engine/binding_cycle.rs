@@ -24,6 +24,7 @@ use crate::engine::framework::extension_points::Refusal;
 use crate::engine::framework::profile::Profile;
 use crate::engine::framework::reservations::Reservations;
 use crate::engine::framework::{CycleState, PluginName};
+use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::engine::queue::QueuedPod;
 use crate::engine::queue_plugins::Ask;
 use crate::model::map::IdMap;
@@ -63,6 +64,7 @@ enum Stage {
     PreBinding {
         next: usize,
         running: IdMap<EffectId, usize>,
+        since: Timestamp,
     },
     /// The binding is under way, by this plugin. Exits: completion.
     Binding(EffectId, PluginName),
@@ -139,6 +141,7 @@ impl Engine {
         node: &str,
     ) -> Result<(), Refusal> {
         let mut reservations = std::mem::take(&mut self.cache.reservations);
+        self.observer.entered(ObservedPoint::Reserve);
         let result = self.views(info, node).map_or(Ok(()), |(pod, node)| {
             let plugins = profile
                 .points
@@ -150,12 +153,19 @@ impl Engine {
                 .find_map(|plugin| plugin.reserve(state, &mut reservations, &pod, &node))
                 .map_or(Ok(()), Err)
         });
+        let status = result
+            .as_ref()
+            .map_or_else(StatusCode::from, |()| StatusCode::Success);
+        let point = ObservedPoint::Reserve;
+        self.observer.left(point, status, &profile.scheduler_name);
         self.cache.reservations = reservations;
         result
     }
 
     /// Undoes the reservations of all plugins, last first.
     fn unreserve(&mut self, profile: &Profile, state: &mut CycleState, info: &PodInfo, node: &str) {
+        let (point, status) = (ObservedPoint::Unreserve, StatusCode::Success);
+        self.observer.entered(point);
         self.with_reservations(info, |reservations, pod| {
             for index in profile.points.reserve.iter().rev() {
                 if let Some(plugin) = profile.plugin(*index).as_reserve() {
@@ -163,6 +173,7 @@ impl Engine {
                 }
             }
         });
+        self.observer.left(point, status, &profile.scheduler_name);
     }
 
     fn with_reservations(
@@ -218,6 +229,7 @@ impl Engine {
             let plugins = Ask {
                 profiles: &self.profiles,
                 cache: &self.cache,
+                observer: &*self.observer,
             };
             self.queue.update(self.now, info, None, &plugins)
         };

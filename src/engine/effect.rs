@@ -23,6 +23,8 @@ pub struct Effect {
     pub pod: PodKey,
     /// Its UID: a precondition of every write.
     pub uid: PodUid,
+    /// The profile it comes from, for metrics.
+    pub profile: Arc<str>,
     /// What to do.
     pub action: EffectAction,
 }

@@ -1,6 +1,7 @@
 //! The effects that wait to be drained, and who waits for their completion.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::engine::effect::{Effect, EffectAction, EffectId};
 use crate::engine::framework::extender::Question;
@@ -51,6 +52,7 @@ impl Effects {
             id,
             pod: pod.key.clone(),
             uid: pod.uid.clone(),
+            profile: Arc::clone(&pod.scheduler_name),
             action,
         });
         id

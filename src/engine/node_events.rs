@@ -64,6 +64,7 @@ impl Engine {
         let plugins = Ask {
             profiles: &self.profiles,
             cache: &self.cache,
+            observer: &*self.observer,
         };
         self.queue.move_all(self.now, &change, &plugins);
     }

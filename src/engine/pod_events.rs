@@ -133,6 +133,7 @@ impl Engine {
         let plugins = Ask {
             profiles: &self.profiles,
             cache: &self.cache,
+            observer: &*self.observer,
         };
         let vocabulary = &self.cache.vocabulary;
         let earlier = match self.queue.get(uid) {
@@ -169,6 +170,7 @@ impl Engine {
         let plugins = Ask {
             profiles: &self.profiles,
             cache: &self.cache,
+            observer: &*self.observer,
         };
         self.queue.move_all(self.now, &change, &plugins);
     }

@@ -72,6 +72,7 @@ impl Engine {
         let plugins = Ask {
             profiles: &self.profiles,
             cache: &self.cache,
+            observer: &*self.observer,
         };
         self.queue.activate(self.now, &waiting, &plugins);
     }

@@ -4,6 +4,7 @@ use crate::engine::cache::Cache;
 use crate::engine::cache::snapshot::PodView;
 use crate::engine::framework::extension_points::{Change, SortKey};
 use crate::engine::framework::{Plugin, PluginName, QueueingHint, Rejection};
+use crate::engine::observer::{CycleObserver, ObservedPoint, StatusCode};
 use crate::engine::profiles::Profiles;
 use crate::engine::queue::{QueuePlugins, RecordedChange};
 use crate::model::pod_info::PodInfo;
@@ -13,6 +14,7 @@ use crate::model::timestamp::Timestamp;
 pub(super) struct Ask<'a> {
     pub(super) profiles: &'a Profiles,
     pub(super) cache: &'a Cache,
+    pub(super) observer: &'a dyn CycleObserver,
 }
 
 impl<'a> Ask<'a> {
@@ -36,9 +38,15 @@ impl QueuePlugins for Ask<'_> {
         let profile = self.profiles.get(&pod.scheduler_name)?;
         let view = PodView::new(pod, &self.cache.vocabulary);
         let plugins = profile.points.pre_enqueue.iter();
-        plugins
-            .filter_map(|index| profile.plugin(*index).as_pre_enqueue())
-            .find_map(|plugin| plugin.pre_enqueue(&view))
+        let ask = || {
+            plugins
+                .filter_map(|index| profile.plugin(*index).as_pre_enqueue())
+                .find_map(|plugin| plugin.pre_enqueue(&view))
+        };
+        // Upstream's status of this point is `Success`, whatever the plugins say.
+        let (point, status) = (ObservedPoint::PreEnqueue, StatusCode::Success);
+        self.observer
+            .during(point, &profile.scheduler_name, |_| status, ask)
     }
 
     fn hint(

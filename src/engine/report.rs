@@ -29,6 +29,14 @@ impl FailureReason {
             Self::SchedulerError => "SchedulerError",
         }
     }
+
+    /// The label `result` of the metrics of an attempt.
+    pub(super) fn result(self) -> &'static str {
+        match self {
+            Self::Unschedulable => "unschedulable",
+            Self::SchedulerError => "error",
+        }
+    }
 }
 
 impl Engine {

@@ -16,6 +16,7 @@ use crate::engine::framework::extender::{Answer, Question};
 use crate::engine::framework::extension_points::PostFilterVerdict;
 use crate::engine::framework::profile::Profile;
 use crate::engine::framework::{CycleState, PluginError, Rejection};
+use crate::engine::observer::{CycleObserver, ObservedPoint, StatusCode};
 use crate::model::pod_info::PodUid;
 
 pub use score::PluginScores;
@@ -24,6 +25,7 @@ pub use score::PluginScores;
 #[derive(Debug)]
 pub(crate) struct Cycle<'a> {
     pub(crate) profile: &'a Profile,
+    pub(crate) observer: &'a dyn CycleObserver,
     pub(crate) cluster: Snapshot<'a>,
     pub(crate) pod: PodView<'a>,
     /// What the extenders were asked and answered so far, in their order.
@@ -81,13 +83,32 @@ impl<'a> Cycle<'a> {
         Ok(evaluation)
     }
 
-    /// Asks what can be done about a pod that fits nowhere (`RunPostFilterPlugins`). In a cluster
-    /// without nodes nothing can.
+    fn observe<T>(
+        &self,
+        point: ObservedPoint,
+        status: impl FnOnce(&T) -> StatusCode,
+        run: impl FnOnce() -> T,
+    ) -> T {
+        self.observer
+            .during(point, &self.profile.scheduler_name, status, run)
+    }
+
+    /// Asks what can be done about a pod that fits nowhere. In a cluster without nodes nothing can.
     fn post_filter(&self, evaluation: &mut Evaluation<'a>) {
-        if self.cluster.is_empty() {
+        if self.cluster.is_empty() || self.profile.points.post_filter.is_empty() {
             return;
         }
+        self.observe(
+            ObservedPoint::PostFilter,
+            |status| *status,
+            || self.run_post_filters(evaluation),
+        );
+    }
+
+    /// Mirrors `RunPostFilterPlugins`.
+    fn run_post_filters(&self, evaluation: &mut Evaluation<'a>) -> StatusCode {
         let mut reasons = Vec::new();
+        let mut status = StatusCode::Unschedulable;
         for index in &self.profile.points.post_filter {
             let Some(plugin) = self.profile.plugin(*index).as_post_filter() else {
                 continue;
@@ -101,22 +122,25 @@ impl<'a> Cycle<'a> {
                 } => {
                     evaluation.nominated = Some((node, victims));
                     reasons = vec![message];
+                    status = StatusCode::Success;
                     break;
                 }
                 PostFilterVerdict::Rejected(rejection) => {
-                    let ends = rejection.is_unresolvable();
                     reasons.push(rejection.message());
-                    if ends {
+                    if rejection.is_unresolvable() {
+                        status = StatusCode::UnschedulableAndUnresolvable;
                         break;
                     }
                 }
                 PostFilterVerdict::Failed(error) => {
                     reasons = vec![error.message];
+                    status = StatusCode::Error;
                     break;
                 }
             }
         }
         evaluation.diagnosis.post_filter_message = reasons.join(", ");
+        status
     }
 }
 

@@ -212,7 +212,7 @@ impl Caller {
             }
         };
         self.metrics
-            .observe(effect.action.name(), &outcome, self.clock.now() - started);
+            .observe(effect, &outcome, self.clock.now() - started);
         outcome
     }
 }

@@ -11,6 +11,7 @@
 
 mod inputs;
 mod recovery;
+mod stopwatch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,6 +32,7 @@ use crate::engine::queue::Place;
 use crate::engine::{Engine, EngineConfig};
 use crate::kubernetes::clock::Clock;
 use crate::kubernetes::dispatcher::DispatcherHandle;
+use crate::kubernetes::driver::stopwatch::Stopwatch;
 use crate::kubernetes::events::{EventSink, PodEvent};
 use crate::kubernetes::leadership::Leadership;
 use crate::kubernetes::leadership::heartbeat::Heartbeat;
@@ -125,8 +127,11 @@ impl Driver {
     /// A loop that has not begun.
     pub fn new(config: DriverConfig, inputs: Inputs, reports: DriverReports) -> Self {
         let next_report = config.clock.now();
+        let mut engine = Engine::new(config.engine);
+        let points = config.metrics.extension_points.clone();
+        engine.set_observer(Box::new(Stopwatch::new(config.clock.clone(), points)));
         Self {
-            engine: Engine::new(config.engine),
+            engine,
             config,
             inputs,
             reports,
@@ -318,11 +323,6 @@ impl Driver {
     fn report(&mut self) {
         let observations = self.engine.take_observations();
         self.config.metrics.observe(&observations);
-        for bound in &observations.bound {
-            self.config
-                .metrics
-                .observe_bound(&bound.profile, bound.since_assumed);
-        }
         let now = self.config.clock.now();
         if now < self.next_report {
             return;

@@ -8,8 +8,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::engine::effect::{EffectOutcome, FailureKind};
-use crate::metrics::buckets;
+use crate::engine::effect::{Effect, EffectAction, EffectOutcome, FailureKind};
+use crate::engine::observer::{ObservedPoint, StatusCode};
+use crate::metrics::{ExtensionPointMetrics, buckets};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Call {
@@ -22,6 +23,7 @@ struct Call {
 pub struct DispatcherMetrics {
     calls: Family<Call, Counter>,
     duration: Family<Call, Histogram, fn() -> Histogram>,
+    extension_points: ExtensionPointMetrics,
 }
 
 /// Families of events. Cheap to clone.
@@ -36,11 +38,15 @@ pub struct EventMetrics {
 }
 
 impl DispatcherMetrics {
-    pub(super) fn register(registry: &mut Registry) -> Self {
+    pub(super) fn register(
+        registry: &mut Registry,
+        extension_points: ExtensionPointMetrics,
+    ) -> Self {
         let histogram: fn() -> Histogram = || Histogram::new(buckets::attempt_seconds());
         let metrics = Self {
             calls: Family::default(),
             duration: Family::new_with_constructor(histogram),
+            extension_points,
         };
         let registry = registry.sub_registry_with_prefix("bayplan_dispatcher");
         registry.register(
@@ -58,7 +64,13 @@ impl DispatcherMetrics {
     }
 
     /// A write ended.
-    pub fn observe(&self, call: &'static str, outcome: &EffectOutcome, duration: Duration) {
+    pub fn observe(&self, effect: &Effect, outcome: &EffectOutcome, duration: Duration) {
+        if let (EffectAction::Bind { .. }, Some(status)) = (&effect.action, bind_status(outcome)) {
+            let point = ObservedPoint::Bind;
+            self.extension_points
+                .observe(point, status, &effect.profile, duration);
+        }
+        let call = effect.action.name();
         let outcome = match outcome {
             EffectOutcome::Done { .. } | EffectOutcome::Answered(_) => "done",
             EffectOutcome::Superseded => "superseded",
@@ -75,6 +87,16 @@ impl DispatcherMetrics {
         self.duration
             .get_or_create(&labels)
             .observe(duration.as_secs_f64());
+    }
+}
+
+/// The end of the point `Bind`; `None` if nothing was sent.
+fn bind_status(outcome: &EffectOutcome) -> Option<StatusCode> {
+    match outcome {
+        EffectOutcome::Done { .. } => Some(StatusCode::Success),
+        EffectOutcome::Failed(failure) if failure.kind == FailureKind::NotLeading => None,
+        EffectOutcome::Failed(_) => Some(StatusCode::Error),
+        EffectOutcome::Answered(_) | EffectOutcome::Superseded => None,
     }
 }
 

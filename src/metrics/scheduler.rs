@@ -12,9 +12,10 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::engine::cache::CacheSize;
 use crate::engine::decision::Decision;
+use crate::engine::observer::StatusCode;
 use crate::engine::queue::Place;
 use crate::engine::{BoundPod, Observations};
-use crate::metrics::buckets;
+use crate::metrics::{ExtensionPointMetrics, buckets};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Result_ {
@@ -43,17 +44,6 @@ struct SizeOf {
     r#type: &'static str,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "fields are labels, and labels are upstream's"
-)]
-struct ExtensionPoint {
-    extension_point: &'static str,
-    status: &'static str,
-    profile: String,
-}
-
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Families of the engine. Cheap to clone.
@@ -68,7 +58,8 @@ pub struct SchedulerMetrics {
     sli_duration: Histograms<Attempts>,
     preemption_attempts: Counter,
     preemption_victims: Histogram,
-    extension_point_duration: Histograms<ExtensionPoint>,
+    /// How long extension points took.
+    pub extension_points: ExtensionPointMetrics,
     permit_wait: Histograms<PermitResult>,
     cache_size: Family<SizeOf, Gauge>,
     inflight_events: Gauge,
@@ -79,7 +70,7 @@ pub struct SchedulerMetrics {
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PermitResult {
-    result: &'static str,
+    result: StatusCode,
 }
 
 impl SchedulerMetrics {
@@ -95,9 +86,7 @@ impl SchedulerMetrics {
             sli_duration: Family::new_with_constructor(|| Histogram::new(buckets::sli_seconds())),
             preemption_attempts: Counter::default(),
             preemption_victims: Histogram::new(buckets::victims()),
-            extension_point_duration: Family::new_with_constructor(|| {
-                Histogram::new(buckets::extension_point_seconds())
-            }),
+            extension_points: ExtensionPointMetrics::register(registry),
             permit_wait: Family::new_with_constructor(attempt_histogram),
             cache_size: Family::default(),
             inflight_events: Gauge::default(),
@@ -134,7 +123,11 @@ impl SchedulerMetrics {
         );
         registry.register(
             "pending_pods",
-            "Number of pending pods, by the queue type",
+            "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; \
+             'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in \
+             unschedulableEntities that the scheduler attempted to schedule and failed; 'gated' is \
+             the number of unschedulable pods that the scheduler never attempted to schedule \
+             because they are gated",
             self.pending_pods.clone(),
         );
         registry.register(
@@ -161,14 +154,8 @@ impl SchedulerMetrics {
         );
         registry.register(
             "preemption_victims",
-            "Number of selected preemption victims",
+            "Number of selected preemption victims for preemption initiated by a single pod",
             self.preemption_victims.clone(),
-        );
-        registry.register_with_unit(
-            "framework_extension_point_duration",
-            "Latency for running all plugins of a specific extension point",
-            Unit::Seconds,
-            self.extension_point_duration.clone(),
         );
         registry.register_with_unit(
             "permit_wait_duration",
@@ -211,17 +198,10 @@ impl SchedulerMetrics {
         let Some(result) = decision.result() else {
             return;
         };
-        let labels = Result_ {
-            result,
-            profile: decision.profile.to_string(),
-        };
         self.algorithm_duration.observe(duration.as_secs_f64());
         if result != "scheduled" {
-            // A placed pod's attempt lasts until it is bound.
-            self.attempt_duration
-                .get_or_create(&labels)
-                .observe(duration.as_secs_f64());
-            self.schedule_attempts.get_or_create(&labels).inc();
+            // A placed pod's attempt lasts until it is bound, or will not be.
+            self.attempt_ended(&decision.profile, result, duration);
         }
         if !decision.victims.is_empty() {
             #[expect(clippy::cast_precision_loss, reason = "a count of pods on one node")]
@@ -231,10 +211,10 @@ impl SchedulerMetrics {
         }
     }
 
-    /// The pods of a decision are bound after `duration`, or never will be.
-    pub fn observe_bound(&self, profile: &Arc<str>, duration: Duration) {
+    /// An attempt ended `duration` after its decision was begun.
+    fn attempt_ended(&self, profile: &Arc<str>, result: &'static str, duration: Duration) {
         let labels = Result_ {
-            result: "scheduled",
+            result,
             profile: profile.to_string(),
         };
         self.attempt_duration
@@ -253,11 +233,13 @@ impl SchedulerMetrics {
             self.incoming_pods.get_or_create(&labels).inc_by(*count);
         }
         for BoundPod {
+            profile,
             attempts,
             since_first_attempt,
-            ..
+            since_assumed,
         } in &observations.bound
         {
+            self.attempt_ended(profile, "scheduled", *since_assumed);
             self.scheduling_attempts.observe(f64::from(*attempts));
             let attempts = if *attempts >= 15 {
                 "15+".to_owned()
@@ -268,7 +250,19 @@ impl SchedulerMetrics {
                 .get_or_create(&Attempts { attempts })
                 .observe(since_first_attempt.as_secs_f64());
         }
+        for failed in &observations.failed_bindings {
+            self.attempt_ended(&failed.profile, failed.result, failed.since_assumed);
+        }
+        for timed in &observations.timed_points {
+            self.extension_points.observe(
+                timed.point,
+                timed.status,
+                &timed.profile,
+                timed.duration,
+            );
+        }
         for (duration, result) in &observations.permit_waits {
+            let result = *result;
             self.permit_wait
                 .get_or_create(&PermitResult { result })
                 .observe(duration.as_secs_f64());
@@ -317,23 +311,5 @@ impl SchedulerMetrics {
     /// The engine was rebuilt after a panic.
     pub fn engine_restarted(&self) {
         self.engine_restarts.inc();
-    }
-
-    /// An extension point took `duration`.
-    pub fn observe_extension_point(
-        &self,
-        extension_point: &'static str,
-        status: &'static str,
-        profile: &str,
-        duration: Duration,
-    ) {
-        let labels = ExtensionPoint {
-            extension_point,
-            status,
-            profile: profile.to_owned(),
-        };
-        self.extension_point_duration
-            .get_or_create(&labels)
-            .observe(duration.as_secs_f64());
     }
 }

@@ -1,10 +1,10 @@
 //! The alerts ask for metrics that the program has.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bayplan::engine::cache::CacheSize;
+use bayplan::engine::{FailedBinding, Observations};
 use bayplan::kubernetes::leadership::Leadership;
 use bayplan::kubernetes::leadership::stats::ElectionStats;
 use bayplan::metrics::{ElectionCollector, Metrics};
@@ -25,7 +25,14 @@ fn metrics_of(expression: &str) -> BTreeSet<String> {
 fn served() -> String {
     let mut metrics = Metrics::default();
     let scheduler = &metrics.scheduler;
-    scheduler.observe_bound(&Arc::from("bayplan"), Duration::from_millis(1));
+    scheduler.observe(&Observations {
+        failed_bindings: vec![FailedBinding {
+            profile: "bayplan".into(),
+            result: "error",
+            since_assumed: Duration::from_millis(1),
+        }],
+        ..Observations::default()
+    });
     scheduler.set_gauges(CacheSize::default(), |_| 1, 0);
     let election = ElectionCollector {
         leadership: Leadership::always(),

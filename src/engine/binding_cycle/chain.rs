@@ -9,7 +9,8 @@ use crate::engine::effects::Effects;
 use crate::engine::framework::PluginError;
 use crate::engine::framework::extender::Answer;
 use crate::engine::framework::extension_points::{PreBindPreFlight, PreBindStep, Refusal};
-use crate::engine::{BoundPod, Engine};
+use crate::engine::observer::{ObservedPoint, StatusCode};
+use crate::engine::{BoundPod, Engine, TimedPoint};
 use crate::model::map::IdMap;
 use crate::model::pod_info::{PodInfo, PodUid};
 
@@ -40,6 +41,7 @@ impl Engine {
         binding.stage = Stage::PreBinding {
             next: 0,
             running: IdMap::default(),
+            since: self.now,
         };
         let node = Arc::clone(&binding.node);
         if takes_time {
@@ -78,9 +80,34 @@ impl Engine {
         let Some(binding) = self.bindings.0.get(uid) else {
             return false;
         };
-        let points = &binding.profile.points;
-        (0..points.pre_bind.len())
-            .any(|at| self.pre_flight(binding, uid, at) != PreBindPreFlight::Skip)
+        let profile = &binding.profile;
+        let status = |has_work: &bool| match has_work {
+            true => StatusCode::Success,
+            false => StatusCode::Skip,
+        };
+        self.observer.during(
+            ObservedPoint::PreBindPreFlight,
+            &profile.scheduler_name,
+            status,
+            || {
+                (0..profile.points.pre_bind.len())
+                    .any(|at| self.pre_flight(binding, uid, at) != PreBindPreFlight::Skip)
+            },
+        )
+    }
+
+    /// `PreBind` ended.
+    fn observe_pre_bind(&mut self, uid: &PodUid, status: StatusCode) {
+        if let Some(binding) = self.bindings.0.get(uid)
+            && let Stage::PreBinding { since, .. } = binding.stage
+        {
+            self.observations.timed_points.push(TimedPoint {
+                point: ObservedPoint::PreBind,
+                status,
+                profile: Arc::clone(&binding.profile.scheduler_name),
+                duration: self.now.since(since),
+            });
+        }
     }
 
     fn pre_flight(&self, binding: &Binding, uid: &PodUid, at: usize) -> PreBindPreFlight {
@@ -105,6 +132,7 @@ impl Engine {
                 binding.stage = Stage::PreBinding {
                     next: 0,
                     running: IdMap::default(),
+                    since: self.now,
                 };
                 self.pre_bind(uid);
             }
@@ -139,12 +167,13 @@ impl Engine {
             let Some(binding) = self.bindings.0.get(uid) else {
                 return;
             };
-            let Stage::PreBinding { next, running } = &binding.stage else {
+            let Stage::PreBinding { next, running, .. } = &binding.stage else {
                 return;
             };
             let (at, idle) = (*next, running.is_empty());
             if at == binding.profile.points.pre_bind.len() {
                 if idle {
+                    self.observe_pre_bind(uid, StatusCode::Success);
                     self.bind(uid);
                 }
                 return;
@@ -258,6 +287,7 @@ impl Engine {
                 true
             }
             PreBindStep::Refuse(refusal) => {
+                self.observe_pre_bind(uid, StatusCode::from(&refusal));
                 self.fail_binding(uid, refusal);
                 false
             }
@@ -302,6 +332,8 @@ impl Engine {
         };
         let profile = Arc::clone(&binding.profile);
         if let Some(queued) = binding.queued.take() {
+            let (point, status) = (ObservedPoint::PostBind, StatusCode::Success);
+            self.observer.entered(point);
             self.with_reservations(&queued.info, |reservations, pod| {
                 for index in &profile.points.post_bind {
                     if let Some(plugin) = profile.plugin(*index).as_post_bind() {
@@ -309,6 +341,7 @@ impl Engine {
                     }
                 }
             });
+            self.observer.left(point, status, &profile.scheduler_name);
             self.report_bound(&queued.info, &binding.node);
             self.queue.note_bound(&queued);
             let first_attempt = queued.initial_attempt.unwrap_or(self.now);

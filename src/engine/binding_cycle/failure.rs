@@ -1,6 +1,7 @@
 //! Bindings that come to nothing (`handleBindingCycleError`).
 
-use crate::engine::Engine;
+use std::sync::Arc;
+
 use crate::engine::binding_cycle::Binding;
 use crate::engine::diagnosis::Diagnosis;
 use crate::engine::effect::{EffectFailure, FailureKind};
@@ -9,6 +10,7 @@ use crate::engine::framework::{ActionType, PluginError, PluginName};
 use crate::engine::queue::Rejectors;
 use crate::engine::queue_plugins::Ask;
 use crate::engine::report::FailureReason;
+use crate::engine::{Engine, FailedBinding};
 use crate::model::pod_info::PodUid;
 
 impl Engine {
@@ -53,9 +55,11 @@ impl Engine {
                 error.to_string(),
             ),
         };
+        self.observe_failed_binding(&binding, reason);
         let plugins = Ask {
             profiles: &self.profiles,
             cache: &self.cache,
+            observer: &*self.observer,
         };
         match binding.queued {
             Some(queued) => self.queue.put_back(self.now, queued, rejectors, &plugins),
@@ -67,6 +71,15 @@ impl Engine {
         self.cache.vocabulary.release_pod(&info);
     }
 
+    /// The attempt is over, and the pod not bound.
+    fn observe_failed_binding(&mut self, binding: &Binding, reason: FailureReason) {
+        self.observations.failed_bindings.push(FailedBinding {
+            profile: Arc::clone(&binding.profile.scheduler_name),
+            result: reason.result(),
+            since_assumed: self.now.since(binding.assumed),
+        });
+    }
+
     /// The pod is gone or bound elsewhere: nothing of it stays.
     fn drop_binding(&mut self, uid: &PodUid) {
         let Some(mut binding) = self.bindings.0.remove(uid) else {
@@ -75,6 +88,7 @@ impl Engine {
         let Some(info) = self.free_room(uid, &mut binding) else {
             return;
         };
+        self.observe_failed_binding(&binding, FailureReason::SchedulerError);
         self.known.remove(&info.key);
         if let Some(queued) = binding.queued {
             self.cache.vocabulary.release_pod(&queued.info);
@@ -91,7 +105,7 @@ impl Engine {
         let Some(mut binding) = self.bindings.0.remove(uid) else {
             return;
         };
-        let profile = std::sync::Arc::clone(&binding.profile);
+        let profile = Arc::clone(&binding.profile);
         let info = match &binding.queued {
             Some(queued) => queued.info.clone(),
             None => match self.cache.pod(uid) {
@@ -122,7 +136,7 @@ impl Engine {
             None => self.cache.pod(uid)?.clone(),
         };
         let info = self.cache.vocabulary.share_pod(&newest);
-        let profile = std::sync::Arc::clone(&binding.profile);
+        let profile = Arc::clone(&binding.profile);
         self.unreserve(&profile, &mut binding.state, &info, &binding.node);
         // A pod that the watch has confirmed stays where the watch says it is.
         if self.cache.is_assumed(uid) {

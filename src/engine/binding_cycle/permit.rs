@@ -8,6 +8,7 @@ use crate::engine::binding_cycle::Stage;
 use crate::engine::framework::extension_points::{PermitDecision, Refusal};
 use crate::engine::framework::profile::Profile;
 use crate::engine::framework::{CycleState, PluginName, Rejection};
+use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::model::pod_info::{PodInfo, PodUid};
 use crate::model::timestamp::Timestamp;
 
@@ -27,6 +28,7 @@ impl Engine {
         let waiting: Vec<PodUid> = self.waiting_pods();
         let (mut allowed, mut rejected) = (Vec::new(), Vec::new());
         let mut refused = None;
+        self.observer.entered(ObservedPoint::Permit);
         if let Some((pod, node)) = self.views(info, node) {
             for index in &profile.points.permit {
                 let plugin = profile.plugin(*index);
@@ -48,13 +50,20 @@ impl Engine {
                 }
             }
         }
+        let status = match &refused {
+            Some(refusal) => StatusCode::from(refusal),
+            None if held_by.is_empty() => StatusCode::Success,
+            None => StatusCode::Wait,
+        };
+        let point = ObservedPoint::Permit;
+        self.observer.left(point, status, &profile.scheduler_name);
         for (uid, plugin) in allowed {
             self.let_go(&uid, plugin);
         }
         for (uid, rejection) in rejected {
             // Only pods that still wait: a binding under way is not called back.
             if self.is_waiting(&uid) {
-                self.observe_permit_wait(&uid, "rejected");
+                self.observe_permit_wait(&uid, StatusCode::from(&rejection));
                 self.fail_binding(&uid, Refusal::Rejected(rejection));
             }
         }
@@ -82,7 +91,7 @@ impl Engine {
         {
             held_by.remove(plugin);
             if held_by.is_empty() {
-                self.observe_permit_wait(uid, "allowed");
+                self.observe_permit_wait(uid, StatusCode::Success);
                 self.start_chain(uid, false);
             }
         }
@@ -102,12 +111,12 @@ impl Engine {
             }
         }
         for (uid, rejection) in expired {
-            self.observe_permit_wait(&uid, "timeout");
+            self.observe_permit_wait(&uid, StatusCode::from(&rejection));
             self.fail_binding(&uid, Refusal::Rejected(rejection));
         }
     }
 
-    pub(super) fn observe_permit_wait(&mut self, uid: &PodUid, result: &'static str) {
+    pub(super) fn observe_permit_wait(&mut self, uid: &PodUid, result: StatusCode) {
         if let Some(binding) = self.bindings.0.get(uid)
             && let Stage::Waiting { since, .. } = binding.stage
         {

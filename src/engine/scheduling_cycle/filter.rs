@@ -9,6 +9,7 @@ use crate::engine::framework::extension_points::{
     FilterPlugin, FilterRunner, FilterScope, FilterVerdict, PreFilterVerdict,
 };
 use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection, RejectionKind};
+use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
 
 /// The plugin name of nodes that a `PreFilter` result left out.
@@ -44,7 +45,9 @@ impl<'a> Cycle<'a> {
     pub(super) fn filter_nodes(&self) -> Result<Evaluation<'a>, Interruption> {
         let mut state = CycleState::default();
         let mut skipped = BTreeSet::new();
-        let search = self.pre_filter(&mut state, &mut skipped)?;
+        let search = self.observe(ObservedPoint::PreFilter, pre_filter_status, || {
+            self.pre_filter(&mut state, &mut skipped)
+        })?;
         let mut evaluation = Evaluation::new(state, self.cluster.len());
         let search = match search {
             Search::Nodes(search) => search,
@@ -68,6 +71,31 @@ impl<'a> Cycle<'a> {
         if let Some(search) = search {
             leave_out(&mut evaluation, &search, self.cluster.len() - nodes.len());
         }
+        self.observe_filter(StatusCode::of_result, || {
+            self.judge(nodes, &mut evaluation, &mut filters)
+        })?;
+        self.ask_extenders(&mut evaluation)?;
+        Ok(evaluation)
+    }
+
+    /// A profile without filters is not timed (`HasFilterPlugins`).
+    fn observe_filter<T>(
+        &self,
+        status: impl FnOnce(&T) -> StatusCode,
+        run: impl FnOnce() -> T,
+    ) -> T {
+        if self.profile.points.filter.is_empty() {
+            return run();
+        }
+        self.observe(ObservedPoint::Filter, status, run)
+    }
+
+    fn judge(
+        &self,
+        nodes: Vec<NodeView<'a>>,
+        evaluation: &mut Evaluation<'a>,
+        filters: &mut Filters<'a>,
+    ) -> Result<(), Interruption> {
         for node in nodes {
             match filters.run(&evaluation.state, &self.pod, &node) {
                 FilterVerdict::Fits => evaluation.feasible.push(node),
@@ -75,8 +103,7 @@ impl<'a> Cycle<'a> {
                 FilterVerdict::Failed(error) => return Err(Interruption::Failed(error)),
             }
         }
-        self.ask_extenders(&mut evaluation)?;
-        Ok(evaluation)
+        Ok(())
     }
 
     /// Mirrors `RunPreFilterPlugins`: a resolvable no lets the other plugins run on, since
@@ -133,7 +160,12 @@ impl<'a> Cycle<'a> {
         let Some(node) = self.cluster.node(name) else {
             return Ok(false);
         };
-        if filters.run(&evaluation.state, &self.pod, &node) != FilterVerdict::Fits {
+        let status = |verdict: &FilterVerdict| match verdict {
+            FilterVerdict::Failed(_) => StatusCode::Error,
+            FilterVerdict::Fits | FilterVerdict::Rejected(_) => StatusCode::Success,
+        };
+        let run = || filters.run(&evaluation.state, &self.pod, &node);
+        if self.observe_filter(status, run) != FilterVerdict::Fits {
             return Ok(false);
         }
         evaluation.feasible.push(node);
@@ -195,6 +227,14 @@ impl<'a> Evaluation<'a> {
     fn reject(&mut self, node: NodeView<'a>, rejection: Rejection) {
         self.diagnosis.add(&rejection, 1);
         self.rejected.push((node, rejection));
+    }
+}
+
+fn pre_filter_status(search: &Result<Search, Interruption>) -> StatusCode {
+    match search {
+        Ok(Search::Nodes(_)) => StatusCode::Success,
+        Ok(Search::Nowhere(rejection)) => rejection.into(),
+        Err(_) => StatusCode::Error,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::engine::framework::extender::Answer;
 use crate::engine::framework::extension_points::{MAX_NODE_SCORE, MIN_NODE_SCORE, PreScoreVerdict};
 use crate::engine::framework::{PluginError, PluginName};
+use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
 
 /// The greatest score an extender gives (`extenderv1.MaxExtenderPriority`).
@@ -25,7 +26,27 @@ pub struct PluginScores {
 
 impl<'a> Cycle<'a> {
     pub(super) fn score_nodes(&self, evaluation: &mut Evaluation<'a>) -> Result<(), Interruption> {
-        let skipped = self.pre_score(evaluation)?;
+        if self.profile.points.score.is_empty() && self.profile.extenders.is_empty() {
+            evaluation.totals = vec![0; evaluation.feasible.len()];
+            return Ok(());
+        }
+        let skipped = self.observe(ObservedPoint::PreScore, StatusCode::of_result, || {
+            self.pre_score(evaluation)
+        })?;
+        let mut totals = self.observe(ObservedPoint::Score, StatusCode::of_result, || {
+            self.run_score_plugins(evaluation, &skipped)
+        })?;
+        self.add_extender_scores(evaluation, &mut totals);
+        evaluation.totals = totals;
+        Ok(())
+    }
+
+    /// The totals, parallel to the feasible nodes (`RunScorePlugins`).
+    fn run_score_plugins(
+        &self,
+        evaluation: &mut Evaluation<'a>,
+        skipped: &BTreeSet<PluginName>,
+    ) -> Result<Vec<i64>, Interruption> {
         let mut totals = vec![0_i64; evaluation.feasible.len()];
         for &(index, weight) in &self.profile.points.score {
             let plugin = self.profile.plugin(index);
@@ -38,9 +59,7 @@ impl<'a> Cycle<'a> {
             }
             evaluation.scores.push(scores);
         }
-        self.add_extender_scores(evaluation, &mut totals);
-        evaluation.totals = totals;
-        Ok(())
+        Ok(totals)
     }
 
     fn pre_score(

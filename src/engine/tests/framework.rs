@@ -1,6 +1,7 @@
 //! Extension points that the default plugins do not use, with plugins that do what the test says.
 
 mod extenders;
+mod observer;
 mod permit;
 mod pre_bind;
 mod reserve;

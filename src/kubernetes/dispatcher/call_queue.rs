@@ -100,6 +100,7 @@ mod tests {
             id: EffectId(id),
             pod: key,
             uid: PodUid(pod.into()),
+            profile: "bayplan".into(),
             action,
         }
     }

@@ -91,6 +91,7 @@ mod tests {
             id: EffectId(1),
             pod: key,
             uid: PodUid("u".into()),
+            profile: "bayplan".into(),
             action,
         };
         let now = Timestamp::from_seconds(0);
