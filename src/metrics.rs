@@ -9,12 +9,14 @@ mod election;
 mod extension_points;
 mod process;
 mod scheduler;
+mod watch;
 
 pub use dispatcher::{DispatcherMetrics, EventMetrics};
 pub use election::ElectionCollector;
 pub use extension_points::ExtensionPointMetrics;
 pub use process::ProcessCollector;
 pub use scheduler::SchedulerMetrics;
+pub use watch::{WatchMetrics, WatchNumbers};
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -29,6 +31,8 @@ pub struct Metrics {
     pub dispatcher: DispatcherMetrics,
     /// Of events.
     pub events: EventMetrics,
+    /// Of watches.
+    pub watches: WatchMetrics,
 }
 
 impl Default for Metrics {
@@ -38,12 +42,14 @@ impl Default for Metrics {
         let points = scheduler.extension_points.clone();
         let dispatcher = DispatcherMetrics::register(&mut registry, points);
         let events = EventMetrics::register(&mut registry);
+        let watches = WatchMetrics::register(&mut registry);
         registry.register_collector(Box::new(ProcessCollector));
         Self {
             registry,
             scheduler,
             dispatcher,
             events,
+            watches,
         }
     }
 }

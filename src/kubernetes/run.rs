@@ -277,15 +277,16 @@ fn spawn_all(
     macro_rules! watched {
         ($name:literal) => {{
             let (send, receive) = mpsc::channel::<WatchEvent<_>>(EVENTS_WAITING);
-            let (watch, run) = watch_all(
+            let (store, run) = watch_all(
                 watching.clone(),
                 watch_timeout,
                 send,
                 progress.clone(),
+                &metrics.watches,
                 deciding.clone(),
             );
             tasks.spawn($name, run);
-            (receive, watch.store)
+            (receive, store)
         }};
     }
     let nodes = watched!("node watch");

@@ -8,7 +8,6 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::{Stream, StreamExt, TryStreamExt};
@@ -23,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::kubernetes::watch_progress::WatchProgress;
+use crate::metrics::{WatchMetrics, WatchNumbers};
 
 /// Undecodable objects that are named in the log, per kind; the counter counts them all.
 const LOGGED_MAX: u64 = 100;
@@ -48,31 +48,8 @@ impl<K: Resource> WatchEvent<K> {
     }
 }
 
-/// Counts of one watch, for metrics.
-#[derive(Debug, Default)]
-pub struct WatchNumbers {
-    /// Lists from the beginning, the first one included.
-    pub lists: AtomicU64,
-    /// Errors after which the watch began anew.
-    pub errors: AtomicU64,
-    /// Objects that could not be decoded.
-    pub undecodable: AtomicU64,
-}
-
-/// A running watch.
-#[derive(Debug)]
-pub struct Watch<K>
-where
-    K: Resource + Clone + 'static,
-    K::DynamicType: Debug + Eq + Hash + Clone + Default,
-{
-    /// Everything that was seen, whole.
-    pub store: Store<K>,
-    /// Counts.
-    pub numbers: Arc<WatchNumbers>,
-}
-
-/// Watches all objects of kind `K` and sends what happens to `events`, until `cancel`.
+/// Watches all objects of kind `K` and sends what happens to `events`, until `cancel`. Everything
+/// that was seen is in the store, whole.
 ///
 /// `timeout` bounds one watch request; kube's client ends a silent one 5 s later. The future ends
 /// only on `cancel` or when nobody listens any more.
@@ -81,8 +58,9 @@ pub fn watch_all<K>(
     timeout: Duration,
     events: mpsc::Sender<WatchEvent<K>>,
     progress: WatchProgress,
+    metrics: &WatchMetrics,
     cancel: CancellationToken,
-) -> (Watch<K>, impl Future<Output = ()> + Send)
+) -> (Store<K>, impl Future<Output = ()> + Send + use<K>)
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     K::DynamicType: Default + Eq + Hash + Clone + Debug + Unpin + Send + Sync,
@@ -90,24 +68,23 @@ where
     let api: Api<DeserializeGuard<K>> = Api::all(client);
     let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
     let stream = watch(api, watcher::Config::default().timeout(seconds)).default_backoff();
-    let numbers = Arc::new(WatchNumbers::default());
+    let numbers = metrics.of(&K::plural(&K::DynamicType::default()));
     let (store, writer) = reflector::store();
-    let decoded = decode(stream, Arc::clone(&numbers)).reflect(writer);
-    let counters = Arc::clone(&numbers);
+    let decoded = decode(stream, numbers.clone()).reflect(writer);
     let run = async move {
-        let forward = forward(decoded, events, progress, counters);
+        let forward = forward(decoded, events, progress, numbers);
         tokio::select! {
             () = forward => {}
             () = cancel.cancelled() => {}
         }
     };
-    (Watch { store, numbers }, run)
+    (store, run)
 }
 
 /// Opens the guards: what cannot be decoded is counted, logged and left out.
 fn decode<K>(
     stream: impl Stream<Item = watcher::Result<Event<DeserializeGuard<K>>>> + Send + 'static,
-    numbers: Arc<WatchNumbers>,
+    numbers: WatchNumbers,
 ) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
 where
     K: Resource + Clone + Debug + Send + Sync + 'static,
@@ -116,7 +93,7 @@ where
     let open = move |guard: DeserializeGuard<K>| match guard.0 {
         Ok(object) => Some(object),
         Err(invalid) => {
-            let count = numbers.undecodable.fetch_add(1, Ordering::Relaxed);
+            let count = numbers.undecodable.inc();
             if count < LOGGED_MAX {
                 warn!(
                     kind = %K::kind(&K::DynamicType::default()),
@@ -145,7 +122,7 @@ async fn forward<K>(
     stream: impl Stream<Item = watcher::Result<Event<K>>> + Send,
     events: mpsc::Sender<WatchEvent<K>>,
     progress: WatchProgress,
-    numbers: Arc<WatchNumbers>,
+    numbers: WatchNumbers,
 ) where
     K: Resource + Debug,
     K::DynamicType: Default,
@@ -158,7 +135,7 @@ async fn forward<K>(
     while let Some(event) = stream.next().await {
         let event = match event {
             Ok(Event::Init) => {
-                numbers.lists.fetch_add(1, Ordering::Relaxed);
+                numbers.lists.inc();
                 list.clear();
                 continue;
             }
@@ -170,7 +147,7 @@ async fn forward<K>(
             Ok(Event::Apply(object)) => WatchEvent::Applied(Arc::new(object)),
             Ok(Event::Delete(object)) => WatchEvent::Deleted(Arc::new(object)),
             Err(error) => {
-                numbers.errors.fetch_add(1, Ordering::Relaxed);
+                numbers.errors.inc();
                 if failing {
                     debug!(kind, %error, "watch still fails");
                 } else {
@@ -189,6 +166,52 @@ async fn forward<K>(
         }
         if let Some(version) = version {
             progress.advance(&path, &version);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::metrics::Metrics;
+    use crate::model::objects::Node;
+
+    #[tokio::test]
+    async fn lists_errors_and_undecodable_objects_are_counted_and_served_by_resource() {
+        let guard = |object| serde_json::from_value::<DeserializeGuard<Node>>(object).unwrap();
+        let good = || guard(json!({"metadata": {"name": "good"}}));
+        let bad = || guard(json!({"metadata": {"name": "bad"}, "spec": {"taints": 7}}));
+        let told = vec![
+            Ok(Event::Init),
+            Ok(Event::InitApply(good())),
+            Ok(Event::InitApply(bad())),
+            Ok(Event::InitDone),
+            Err(watcher::Error::NoResourceVersion),
+            Ok(Event::Apply(bad())),
+            Ok(Event::Apply(good())),
+        ];
+        let metrics = Metrics::default();
+        let numbers = metrics.watches.of("nodes");
+        let (send, mut receive) = mpsc::channel(8);
+        let decoded = decode(futures::stream::iter(told), numbers.clone());
+        let progress = WatchProgress::new(["/api/v1/nodes"]);
+        forward(decoded, send, progress, numbers).await;
+        let first = receive.recv().await;
+        assert!(matches!(first, Some(WatchEvent::Resync(all)) if all.len() == 1));
+        let second = receive.recv().await;
+        assert!(matches!(second, Some(WatchEvent::Applied(_))));
+        let text = metrics.encode();
+        for line in [
+            r#"bayplan_watch_lists_total{resource="nodes"} 1"#,
+            r#"bayplan_watch_errors_total{resource="nodes"} 1"#,
+            r#"bayplan_watch_undecodable_objects_total{resource="nodes"} 2"#,
+        ] {
+            assert!(
+                text.lines().any(|l| l == line),
+                "{line} is missing in\n{text}"
+            );
         }
     }
 }
