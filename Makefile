@@ -30,12 +30,16 @@ bench: prerequisites ## Measure the engine alone, in decisions a second [NODES="
 test: controlplane ## Run all tests, those against a real API server included
 	cargo test --locked
 	cargo test --locked --lib --no-default-features
+	cd tests/controlplane && CGO_ENABLED=0 go test -trimpath -buildvcs=false -mod=readonly ./oracle
 
 lint: prerequisites ## Check formatting, lints, the library without its live part, and the documentation
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --lib --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
+	@unformatted=$$(gofmt -l tests/controlplane/oracle) && [[ -z $$unformatted ]] || \
+	  { echo "lint: run gofmt -w on $$unformatted" >&2; exit 1; }
+	cd tests/controlplane && CGO_ENABLED=0 go vet -trimpath -buildvcs=false -mod=readonly ./oracle
 
 deny: ## Check the licences, sources and duplicates of dependencies, without network
 	@cargo deny --version >/dev/null 2>&1 || \
