@@ -16,6 +16,9 @@ mod call_queue;
 mod retry;
 mod status;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
