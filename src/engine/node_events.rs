@@ -57,8 +57,9 @@ impl Engine {
     fn node_changed(&mut self, name: Arc<str>, action: ActionType) {
         let event = ClusterEventKind::new(EventResource::Node, action);
         let change = RecordedChange {
+            event,
             node: Some(name),
-            ..RecordedChange::of(event)
+            pod: None,
         };
         let plugins = Ask {
             profiles: &self.profiles,

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::model::object_key::ObjectKey;
+use serde::{Serialize, Serializer};
+
 use crate::model::objects::Pod;
 use crate::model::timestamp::Timestamp;
 use crate::model::vocabulary::{LabelSetId, PodClassId};
@@ -12,8 +13,14 @@ use crate::model::vocabulary::{LabelSetId, PodClassId};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodUid(pub Arc<str>);
 
-/// Namespace and name of a pod.
-pub type PodKey = ObjectKey;
+/// Namespace and name of a pod; prints as `namespace/name`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PodKey {
+    /// Namespace.
+    pub namespace: Arc<str>,
+    /// Name.
+    pub name: Arc<str>,
+}
 
 /// What the API server says of the condition `PodScheduled` = `False`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +75,7 @@ impl PodUid {
     pub fn of(pod: &Pod) -> Self {
         match pod.metadata.uid.as_deref() {
             Some(uid) if !uid.is_empty() => Self(uid.into()),
-            _ => Self(PodKey::of(&pod.metadata).to_string().into()),
+            _ => Self(PodKey::of(pod).to_string().into()),
         }
     }
 }
@@ -76,6 +83,30 @@ impl PodUid {
 impl fmt::Display for PodUid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+// === impl PodKey ===
+
+impl PodKey {
+    /// Namespace and name of `pod`.
+    pub fn of(pod: &Pod) -> Self {
+        Self {
+            namespace: pod.metadata.namespace.as_deref().unwrap_or_default().into(),
+            name: pod.metadata.name.as_deref().unwrap_or_default().into(),
+        }
+    }
+}
+
+impl fmt::Display for PodKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl Serialize for PodKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

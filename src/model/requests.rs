@@ -32,26 +32,26 @@ pub struct PodRequests {
     pub amounts: BTreeMap<String, Quantity>,
     /// CPU and memory with defaults for containers that request none, as nodes sum them up.
     pub non_zero: NonZeroRequests,
-    /// The same as scores see the pod itself: with pod-level requests the defaults count per
-    /// container all the same (`calculatePodResourceRequest`).
+    /// The same as `NodeResourcesFit` scores the pod itself: upstream leaves its scorer's feature
+    /// gates unset, so that neither pod-level requests nor the status count (`NewFit`).
     pub scored: NonZeroRequests,
 }
 
 /// What `pod` needs. Fails on a text that is not a quantity.
 pub fn pod_requests(pod: &Pod) -> Result<PodRequests, InvalidQuantity> {
     let amounts = requests_with_defaults(pod, &Amounts::new())?;
-    let scored = non_zero_requests(&requests_with_defaults(pod, &scoring_defaults())?);
-    let non_zero = if pod_level_requests(pod).is_some() {
-        let mut defaults = scoring_defaults();
+    let mut defaults = scoring_defaults();
+    let mut scored =
+        sum_of_containers(pod, &defaults, |container, _| &container.resources.requests)?;
+    add(&mut scored, &Resources::parse_list(&pod.spec.overhead)?);
+    if pod_level_requests(pod).is_some() {
         defaults.retain(|name, _| !amounts.contains_key(name));
-        non_zero_requests(&requests_with_defaults(pod, &defaults)?)
-    } else {
-        scored
-    };
+    }
+    let non_zero = requests_with_defaults(pod, &defaults)?;
     Ok(PodRequests {
         amounts,
-        non_zero,
-        scored,
+        non_zero: non_zero_requests(&non_zero),
+        scored: non_zero_requests(&scored),
     })
 }
 

@@ -54,6 +54,10 @@ impl ScorePlugin for NodeResourcesBalancedAllocation {
         pod: &PodView<'_>,
         node: &NodeView<'_>,
     ) -> Result<i64, PluginError> {
+        // Reached in profiles that enable the plugin at `Score` alone, where nothing skips it.
+        if self.resources.is_best_effort(pod) {
+            return Ok(0);
+        }
         let amounts = self.resources.amounts(PodAmount::Requested, pod, node);
         let with = balance(amounts.iter().map(|a| fraction(a.requested, a.allocatable)));
         let without = balance(amounts.iter().map(|a| fraction(a.allocated, a.allocatable)));
@@ -124,6 +128,8 @@ mod tests {
         let cluster = Cluster::new([make_node("n")]).with_pod(&make_pod("p"));
         let verdict = plugin().pre_score(&mut CycleState::default(), &cluster.view(), &[]);
         assert_eq!(verdict, PreScoreVerdict::Skip);
+        // Where the profile enables Score alone nothing skips it.
+        assert_eq!(cluster.scores(&plugin()), (vec![0], vec![0]));
     }
 
     #[test]

@@ -16,14 +16,8 @@ pub(super) struct CallQueue {
 
 #[derive(Debug, Default)]
 struct PodCalls {
-    in_flight: Option<InFlight>,
+    in_flight: bool,
     queued: Option<Effect>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum InFlight {
-    Binding,
-    Other,
 }
 
 /// What became of a submitted effect.
@@ -33,21 +27,16 @@ pub(super) enum Submitted {
     Queued,
     /// It took the place of an earlier one that was not sent yet.
     Replaced(EffectId),
-    /// It says nothing any more, since a binding of the pod waits or is in flight.
+    /// It says nothing any more, since a binding of the pod is waiting.
     Dropped,
 }
 
 impl CallQueue {
     pub(super) fn submit(&mut self, mut effect: Effect) -> Submitted {
         let calls = self.by_pod.entry(effect.uid.clone()).or_default();
-        let is_patch = matches!(effect.action, EffectAction::PatchStatus(_));
-        // If the binding fails, a later effect says so.
-        if is_patch && calls.in_flight == Some(InFlight::Binding) {
-            return Submitted::Dropped;
-        }
         let Some(earlier) = calls.queued.take() else {
             let uid = effect.uid.clone();
-            let starts = calls.in_flight.is_none();
+            let starts = !calls.in_flight;
             calls.queued = Some(effect);
             if starts {
                 self.ready.push_back(uid);
@@ -78,12 +67,8 @@ impl CallQueue {
     pub(super) fn start_next(&mut self) -> Option<Effect> {
         let uid = self.ready.pop_front()?;
         let calls = self.by_pod.get_mut(&uid)?;
-        let effect = calls.queued.take()?;
-        calls.in_flight = Some(match effect.action {
-            EffectAction::Bind { .. } => InFlight::Binding,
-            _ => InFlight::Other,
-        });
-        Some(effect)
+        calls.in_flight = true;
+        calls.queued.take()
     }
 
     /// A call of the pod ended.
@@ -91,7 +76,7 @@ impl CallQueue {
         let Some(calls) = self.by_pod.get_mut(uid) else {
             return;
         };
-        calls.in_flight = None;
+        calls.in_flight = false;
         if calls.queued.is_some() {
             self.ready.push_back(uid.clone());
         } else {

@@ -1,17 +1,15 @@
 //! What the loop is fed with: the watches, the completions, the profiles.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::runtime::reflector::Store;
 use tokio::sync::{mpsc, watch};
 
-use crate::engine::cache::listers::{LISTED_KINDS, ListedEvent};
 use crate::engine::event::ClusterEvent;
 use crate::kubernetes::dispatcher::Completion;
 use crate::kubernetes::profiles::RunningProfile;
 use crate::kubernetes::watch::WatchEvent;
-use crate::model::objects::{Node, Pod};
+use crate::model::objects::{Namespace, Node, Pod};
 
 /// Events of one kind taken in one turn at most, so that the heart beats during a storm.
 const EVENTS_PER_TURN: usize = 1024;
@@ -21,9 +19,7 @@ const EVENTS_PER_TURN: usize = 1024;
 pub struct Inputs {
     nodes: Input<Node>,
     pods: Input<Pod>,
-    listed: mpsc::Receiver<ListedEvent>,
-    /// Listed kinds that were told whole once.
-    listed_synced: BTreeSet<&'static str>,
+    namespaces: Input<Namespace>,
     completions: mpsc::UnboundedReceiver<Completion>,
     profiles: watch::Receiver<Option<Arc<Vec<RunningProfile>>>>,
     profiles_seen: bool,
@@ -59,7 +55,7 @@ impl Inputs {
     pub fn new(
         nodes: (mpsc::Receiver<WatchEvent<Node>>, Store<Node>),
         pods: (mpsc::Receiver<WatchEvent<Pod>>, Store<Pod>),
-        listed: mpsc::Receiver<ListedEvent>,
+        namespaces: (mpsc::Receiver<WatchEvent<Namespace>>, Store<Namespace>),
         completions: mpsc::UnboundedReceiver<Completion>,
         profiles: watch::Receiver<Option<Arc<Vec<RunningProfile>>>>,
     ) -> Self {
@@ -74,8 +70,11 @@ impl Inputs {
                 store: pods.1,
                 synced: false,
             },
-            listed,
-            listed_synced: BTreeSet::new(),
+            namespaces: Input {
+                events: namespaces.0,
+                store: namespaces.1,
+                synced: false,
+            },
             completions,
             profiles,
             profiles_seen: false,
@@ -85,27 +84,18 @@ impl Inputs {
 
     /// Whether everything was listed once.
     pub(super) fn are_synced(&self) -> bool {
-        self.nodes.synced
-            && self.pods.synced
-            && self.listed_synced.len() == LISTED_KINDS
-            && self.profiles_seen
+        self.nodes.synced && self.pods.synced && self.namespaces.synced && self.profiles_seen
     }
 
-    /// What has happened, completions first, then nodes and what else a pod is judged by
-    /// before pods: nothing is older than the pod.
+    /// What has happened, completions first, then nodes before pods: a pod is judged against nodes
+    /// that are not older than it.
     pub(super) fn take(&mut self) -> Vec<ClusterEvent> {
         let mut events = std::mem::take(&mut self.early);
         while let Ok(Completion { id, outcome }) = self.completions.try_recv() {
             events.push(ClusterEvent::EffectCompleted { id, outcome });
         }
         self.nodes.take(&mut events, node_event);
-        for _ in 0..EVENTS_PER_TURN {
-            let Ok(event) = self.listed.try_recv() else {
-                break;
-            };
-            self.listed_synced.extend(event.resynced_kind());
-            events.push(ClusterEvent::Listed(event));
-        }
+        self.namespaces.take(&mut events, namespace_event);
         self.pods.take(&mut events, pod_event);
         events
     }
@@ -144,9 +134,9 @@ impl Inputs {
                 self.pods.note(&event);
                 pod_event(event)
             }
-            Some(event) = self.listed.recv() => {
-                self.listed_synced.extend(event.resynced_kind());
-                ClusterEvent::Listed(event)
+            Some(event) = self.namespaces.events.recv() => {
+                self.namespaces.note(&event);
+                namespace_event(event)
             }
             Ok(()) = self.profiles.changed() => {
                 self.profiles.mark_changed();
@@ -171,5 +161,13 @@ fn pod_event(event: WatchEvent<Pod>) -> ClusterEvent {
         WatchEvent::Applied(pod) => ClusterEvent::PodApplied(pod),
         WatchEvent::Deleted(pod) => ClusterEvent::PodDeleted(pod),
         WatchEvent::Resync(pods) => ClusterEvent::PodsResynced(pods),
+    }
+}
+
+fn namespace_event(event: WatchEvent<Namespace>) -> ClusterEvent {
+    match event {
+        WatchEvent::Applied(namespace) => ClusterEvent::NamespaceApplied(namespace),
+        WatchEvent::Deleted(namespace) => ClusterEvent::NamespaceDeleted(namespace),
+        WatchEvent::Resync(namespaces) => ClusterEvent::NamespacesResynced(namespaces),
     }
 }

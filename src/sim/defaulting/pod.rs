@@ -10,6 +10,9 @@ use crate::sim::defaulting::{
     PriorityClasses, Unfit, items_at, label_keys, object_at, quantities_as_texts, set_default,
 };
 
+/// How the names of huge pages begin.
+const HUGE_PAGES: &str = "hugepages-";
+
 /// Completes a pod called `name`.
 pub(super) fn complete(
     pod: &mut Value,
@@ -83,8 +86,8 @@ fn complete_status(status: &mut Value, bound_since: Option<Value>) {
     }
 }
 
-/// Requests of the pod as a whole that are left out although there are limits: cpu and memory are
-/// what the containers request, and what nobody requests is the limit (`defaultPodRequests`).
+/// What the requests of a pod as a whole leave out: cpu, memory and huge pages are what the
+/// containers request, and what nobody requests is the limit (`DefaultPodLevelResources`).
 fn complete_pod_level_requests(pod: &mut Value) {
     let Some(resources) = pod.pointer_mut("/spec/resources").map(Value::take) else {
         return;
@@ -92,15 +95,17 @@ fn complete_pod_level_requests(pod: &mut Value) {
     let mut resources = resources;
     quantities_as_texts(resources.get_mut("limits"));
     quantities_as_texts(resources.get_mut("requests"));
-    let limits = resources.get("limits").cloned().unwrap_or_default();
-    if let Some(limits) = limits.as_object().filter(|limits| !limits.is_empty()) {
+    let amounts = |field: &str| resources.get(field).and_then(Value::as_object).cloned();
+    let limits = amounts("limits").unwrap_or_default();
+    if !limits.is_empty() || amounts("requests").is_some_and(|requests| !requests.is_empty()) {
         let of_containers = container_requests(pod);
         let requests = object_at(&mut resources, "requests");
         for (name, amount) in of_containers {
-            set_default(requests, name, || amount.into());
+            // Huge pages are not shared beyond a limit, so that the limit is the request.
+            if !(name.starts_with(HUGE_PAGES) && limits.contains_key(&name)) {
+                set_default(requests, &name, || amount.into());
+            }
         }
-        let is_pod_level =
-            |name: &str| name == CPU || name == MEMORY || name.starts_with("hugepages-");
         for (name, amount) in limits.iter().filter(|(name, _)| is_pod_level(name)) {
             set_default(requests, name, || amount.clone());
         }
@@ -108,9 +113,14 @@ fn complete_pod_level_requests(pod: &mut Value) {
     pod["spec"]["resources"] = resources;
 }
 
-/// CPU and memory that the containers of `pod`, which has no requests as a whole, request
-/// together. Texts that are no quantities are found when the pod is compiled.
-fn container_requests(pod: &Value) -> Vec<(&'static str, String)> {
+/// Whether a pod as a whole may request the resource (`IsSupportedPodLevelResource`).
+fn is_pod_level(name: &str) -> bool {
+    name == CPU || name == MEMORY || name.starts_with(HUGE_PAGES)
+}
+
+/// CPU, memory and huge pages that the containers of `pod`, which has no requests as a whole,
+/// request together. Texts that are no quantities are found when the pod is compiled.
+fn container_requests(pod: &Value) -> Vec<(String, String)> {
     let mut bare = json!({"spec": {}});
     for list in ["containers", "initContainers"] {
         bare["spec"][list] = pod["spec"][list].clone();
@@ -120,11 +130,14 @@ fn container_requests(pod: &Value) -> Vec<(&'static str, String)> {
         .and_then(|pod| pod_requests(&pod).ok())
         .map(|requests| requests.amounts)
         .unwrap_or_default();
-    let cpu = amounts
-        .get(CPU)
-        .map(|cpu| (CPU, format!("{}m", cpu.millis())));
-    let memory = amounts
-        .get(MEMORY)
-        .map(|memory| (MEMORY, memory.units().to_string()));
-    cpu.into_iter().chain(memory).collect()
+    let amounts = amounts.into_iter().filter(|(name, _)| is_pod_level(name));
+    amounts
+        .map(|(name, amount)| {
+            let text = match name.as_str() {
+                CPU => format!("{}m", amount.millis()),
+                _ => amount.units().to_string(),
+            };
+            (name, text)
+        })
+        .collect()
 }

@@ -88,6 +88,14 @@ fn requests_of_the_whole_pod_are_those_of_its_containers_or_else_the_limits() {
         pod["spec"]["resources"]["requests"],
         json!({"cpu": "1250m", "memory": "2Gi"})
     );
+    let pod = completed_pod(json!({
+        "containers": [{"resources": {"requests": {"memory": "64Mi"},
+            "limits": {"hugepages-2Mi": "4Mi"}}}],
+        "resources": {"requests": {"cpu": "2"}}}));
+    assert_eq!(
+        pod["spec"]["resources"]["requests"],
+        json!({"cpu": "2", "memory": "67108864", "hugepages-2Mi": "4194304"})
+    );
 }
 
 #[test]
