@@ -2,7 +2,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: bench demo help prerequisites controlplane build test lint deny crds release
+.PHONY: bench conformance demo help prerequisites controlplane build test lint deny crds release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,16 @@ demo: controlplane release ## Install the chart, schedule a workload, kill the l
 
 bench: prerequisites ## Measure the engine alone, in decisions a second [NODES="100 1000 5000"]
 	cargo bench --locked --bench engine -- $(if $(filter command line,$(origin NODES)),$(NODES))
+
+SEEDS ?= 200
+FIRST ?= 1
+FEATURES ?=
+conformance: NODES := $(if $(filter command line,$(origin NODES)),$(NODES),40)
+conformance: PODS := $(if $(filter command line,$(origin PODS)),$(PODS),60)
+
+conformance: prerequisites ## Compare decisions with upstream's on random clusters [SEEDS= FIRST= NODES= PODS= FEATURES=]
+	@cargo run --quiet --locked --example conformance -- --seeds $(SEEDS) --first $(FIRST) \
+	  --nodes $(NODES) --pods $(PODS) $(if $(FEATURES),--features $(FEATURES))
 
 test: controlplane ## Run all tests, those against a real API server included
 	cargo test --locked

@@ -1,0 +1,108 @@
+//! Bayplan against upstream's own scheduler on random clusters: any seeds.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the program talks to a person"
+)]
+
+mod compare;
+mod configuration;
+mod deviations;
+mod generator;
+mod judge;
+mod oracle;
+mod report;
+mod shrink;
+mod statistics;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::generator::families::Families;
+use crate::generator::{Size, generate};
+use crate::judge::{Plan, judge};
+
+/// What the run is asked to do.
+#[derive(Clone, Debug, Parser)]
+struct Arguments {
+    /// How many seeds.
+    #[arg(long, default_value_t = 200)]
+    seeds: u64,
+    /// The first of them.
+    #[arg(long, default_value_t = 1)]
+    first: u64,
+    /// Nodes in a cluster at most.
+    #[arg(long, default_value_t = 40)]
+    nodes: usize,
+    /// Pods in a cluster, those that run already included.
+    #[arg(long, default_value_t = 60)]
+    pods: usize,
+    /// Families of features, joined by commas; all whose plugins there are by default.
+    #[arg(long)]
+    features: Option<Families>,
+    /// Upstream's scheduler; built from tests/controlplane by default.
+    #[arg(long)]
+    oracle: Option<PathBuf>,
+    /// Show every seed that differs, not only the first.
+    #[arg(long)]
+    keep_going: bool,
+    /// Print the cluster of the first seed instead of deciding it.
+    #[arg(long)]
+    print: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let plan = Plan {
+        first: arguments.first,
+        seeds: arguments.seeds,
+        size: Size {
+            nodes: arguments.nodes,
+            pods: arguments.pods,
+        },
+        families: arguments.features.unwrap_or_else(Families::implemented),
+        oracle: arguments.oracle,
+        keep_going: arguments.keep_going,
+    };
+    if arguments.print {
+        for object in generate(plan.first, plan.size, &plan.families) {
+            match serde_yaml::to_string(&object) {
+                Ok(text) => print!("---\n{text}"),
+                Err(error) => eprintln!("conformance: {error}"),
+            }
+        }
+        return ExitCode::SUCCESS;
+    }
+    println!(
+        "conformance: {} seeds from {}, families {}",
+        plan.seeds,
+        plan.first,
+        plan.families.names()
+    );
+    match judge(&plan) {
+        Ok(verdict) => {
+            println!("{}", verdict.statistics);
+            for difference in &verdict.differences {
+                println!("{difference}");
+            }
+            let idle = verdict.statistics.idle(&plan.families);
+            for sentence in &idle {
+                println!("conformance: {sentence}");
+            }
+            let count = verdict.differences.len();
+            println!("conformance: {count} differences");
+            if count == 0 && idle.is_empty() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+        Err(error) => {
+            eprintln!("conformance: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

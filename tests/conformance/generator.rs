@@ -1,0 +1,122 @@
+//! Random clusters, nasty but valid: the same seed gives the same cluster, byte by byte.
+//!
+//! There are few label values, so that constraints meet; about a third of the pods fit nowhere.
+
+mod containers;
+mod dice;
+pub(crate) mod families;
+mod node_affinity;
+mod nodes;
+mod owners;
+mod pod_affinity;
+mod pods;
+mod ports;
+mod preemption;
+mod profiles;
+mod selectors;
+mod spread;
+mod taints;
+mod volumes;
+
+use serde_json::{Value, json};
+
+use crate::generator::dice::Dice;
+use crate::generator::families::{Families, Family};
+
+/// Namespaces that pods live in. The last is never given as an object.
+const NAMESPACES: [&str; 4] = ["default", "team-a", "team-b", "unlisted"];
+
+/// How large a cluster becomes at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// Nodes: from a third of it to all of it.
+    pub(crate) nodes: usize,
+    /// Pods, those that run already included.
+    pub(crate) pods: usize,
+}
+
+/// What the parts of a cluster are made from.
+#[derive(Debug)]
+struct Plan {
+    dice: Dice,
+    families: Families,
+    /// Names of the nodes.
+    nodes: Vec<String>,
+    /// Names of the scheduler profiles; none means upstream's default one.
+    schedulers: Vec<String>,
+    /// Of 100 containers, how many are large.
+    pressure: usize,
+    /// Volumes and claims so far, which are numbered.
+    volumes: usize,
+    /// Claims that pods may share, by namespace and name.
+    claims: Vec<(String, String)>,
+}
+
+impl Plan {
+    /// Whether the cluster has the family and the throw of `percent` succeeds.
+    fn wants(&mut self, family: Family, percent: usize) -> bool {
+        self.families.has(family) && self.dice.chance(percent)
+    }
+}
+
+/// The objects of the cluster of `seed`.
+pub(crate) fn generate(seed: u64, size: Size, families: &Families) -> Vec<Value> {
+    let mut dice = Dice::new(seed);
+    let families = families.draw(&mut dice);
+    let node_count = dice.between(size.nodes.div_ceil(3).max(1), size.nodes.max(1));
+    let pressure = dice.pick(&[&10, &25, &40]);
+    let mut plan = Plan {
+        dice,
+        families,
+        nodes: (1..=node_count).map(|n| format!("n{n:02}")).collect(),
+        schedulers: Vec::new(),
+        pressure: *pressure,
+        volumes: 0,
+        claims: Vec::new(),
+    };
+    let mut objects = profiles::profiles(&mut plan);
+    objects.extend(namespaces());
+    objects.extend(preemption::priority_classes(&mut plan));
+    objects.extend(nodes::nodes(&mut plan));
+    objects.extend(owners::owners(&plan));
+    objects.extend(volumes::storage(&mut plan));
+    let pods = pods::pods(&mut plan, size.pods);
+    objects.extend(preemption::budgets(&mut plan));
+    objects.extend(pods);
+    objects
+}
+
+fn namespaces() -> impl Iterator<Item = Value> {
+    let labels = [
+        json!({"team": "a", "env": "prod"}),
+        json!({"team": "b", "env": "test"}),
+    ];
+    let named = NAMESPACES[1..].iter().zip(labels);
+    named.map(|(name, labels)| {
+        json!({"apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": name, "labels": labels}})
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: Size = Size { nodes: 9, pods: 20 };
+
+    #[test]
+    fn the_same_seed_gives_the_same_cluster_and_another_one_another() {
+        let families = Families::implemented();
+        let text = |seed| serde_json::to_string(&generate(seed, SIZE, &families)).unwrap();
+        assert_eq!(text(7), text(7));
+        assert_ne!(text(7), text(8));
+    }
+
+    #[test]
+    fn families_are_read_by_name() {
+        let families: Families = "taints,ports".parse().unwrap();
+        assert_eq!(families.names(), "basic,taints,ports");
+        let error = "taint".parse::<Families>().unwrap_err();
+        assert!(error.starts_with("no family \"taint\": use some of basic, taints,"));
+    }
+}

@@ -1,0 +1,175 @@
+//! Scheduler profiles with other plugins, weights and arguments.
+
+use bayplan::apis::plugin_catalog::PluginCatalog;
+use bayplan::plugins::registry::Registry;
+use serde_json::{Value, json};
+
+use crate::generator::families::Family;
+use crate::generator::{Plan, containers, node_affinity};
+
+const SCORERS: [&str; 7] = [
+    "TaintToleration",
+    "NodeAffinity",
+    "NodeResourcesFit",
+    "VolumeBinding",
+    "NodeResourcesBalancedAllocation",
+    "ImageLocality",
+    "PodTopologySpread",
+];
+
+/// Plugins that can be left out at all extension points.
+const OPTIONAL: [&str; 9] = [
+    "NodeUnschedulable",
+    "TaintToleration",
+    "NodeAffinity",
+    "NodePorts",
+    "NodeResourcesFit",
+    "InterPodAffinity",
+    "PodTopologySpread",
+    "NodeResourcesBalancedAllocation",
+    "ImageLocality",
+];
+
+/// The profiles of the cluster, often none; `plan` learns their names.
+pub(super) fn profiles(plan: &mut Plan) -> Vec<Value> {
+    if !plan.families.has(Family::Profiles) {
+        return Vec::new();
+    }
+    let names: &[&str] = if plan.dice.chance(50) {
+        &["default-scheduler"]
+    } else {
+        &["default-scheduler", "second"]
+    };
+    plan.schedulers = names.iter().map(|name| (*name).to_owned()).collect();
+    names.iter().map(|name| profile(plan, name)).collect()
+}
+
+fn profile(plan: &mut Plan, name: &str) -> Value {
+    let mut spec = json!({"schedulerName": name});
+    if plan.dice.chance(70) {
+        spec["plugins"] = plugins(plan);
+    }
+    spec["pluginConfig"] = plugin_config(plan);
+    json!({"apiVersion": "bayplan.dev/v1alpha1", "kind": "SchedulerProfile",
+        "metadata": {"name": name}, "spec": spec})
+}
+
+fn named(names: &[&str]) -> Value {
+    names.iter().map(|name| json!({"name": name})).collect()
+}
+
+fn implemented(names: &[&'static str]) -> Vec<&'static str> {
+    let registered = Registry.names();
+    let is_there = |name: &&'static str| registered.contains(name);
+    names.iter().copied().filter(is_there).collect()
+}
+
+fn plugins(plan: &mut Plan) -> Value {
+    let scorers = implemented(&SCORERS);
+    let optional = implemented(&OPTIONAL);
+    let dice = &mut plan.dice;
+    let mut plugins = json!({});
+    if dice.chance(35) {
+        plugins["multiPoint"]["disabled"] = named(&dice.hand(&optional, 1));
+    }
+    if dice.chance(25) {
+        let filters = ["NodePorts", "NodeResourcesFit", "TaintToleration"];
+        plugins["filter"]["disabled"] = named(&dice.hand(&filters, 1));
+    }
+    if dice.chance(25) {
+        plugins["score"]["disabled"] = named(&dice.hand(&scorers, 2));
+    } else if dice.chance(40) {
+        let count = dice.between(1, 3);
+        let enabled: Vec<_> = dice
+            .hand(&scorers, count)
+            .into_iter()
+            .map(|name| match dice.below(5) {
+                0 => json!({"name": name}),
+                _ => json!({"name": name, "weight": dice.between(1, 10)}),
+            })
+            .collect();
+        plugins["score"]["enabled"] = enabled.into();
+        if dice.chance(30) {
+            plugins["score"]["disabled"] = named(&["*"]);
+        }
+    }
+    if dice.chance(15) {
+        // Another order: what is enabled at the point itself goes first.
+        let order = dice.hand(&["NodeResourcesFit", "NodePorts", "NodeAffinity"], 2);
+        plugins["filter"]["enabled"] = named(&order);
+    }
+    plugins
+}
+
+fn plugin_config(plan: &mut Plan) -> Value {
+    let mut config = json!({});
+    if plan.dice.chance(50) {
+        config["nodeResourcesFit"] = fit(plan);
+    }
+    if plan.dice.chance(30) {
+        let names = ["cpu", "memory", "ephemeral-storage", containers::GPU];
+        let count = plan.dice.between(1, 4);
+        config["nodeResourcesBalancedAllocation"]["resources"] =
+            named(&plan.dice.hand(&names, count));
+    }
+    if plan.dice.chance(30) {
+        config["nodeAffinity"]["addedAffinity"] = node_affinity::affinity(plan);
+    }
+    if !implemented(&["InterPodAffinity"]).is_empty() && plan.dice.chance(40) {
+        config["interPodAffinity"] = json!({
+            "hardPodAffinityWeight": plan.dice.between(0, 100),
+            "ignorePreferredTermsOfExistingPods": plan.dice.chance(50)});
+    }
+    if !implemented(&["PodTopologySpread"]).is_empty() && plan.dice.chance(30) {
+        config["podTopologySpread"] = default_spread(plan);
+    }
+    config
+}
+
+fn fit(plan: &mut Plan) -> Value {
+    let dice = &mut plan.dice;
+    let mut args = json!({});
+    if dice.chance(25) {
+        args["ignoredResources"] = json!([containers::GPU]);
+    }
+    if dice.chance(20) {
+        args["ignoredResourceGroups"] = json!(["example.com"]);
+    }
+    if dice.chance(80) {
+        let names = ["cpu", "memory", "ephemeral-storage", containers::GPU];
+        let count = dice.between(1, 4);
+        let resources: Vec<_> = dice
+            .hand(&names, count)
+            .into_iter()
+            .map(|name| json!({"name": name, "weight": dice.between(1, 5)}))
+            .collect();
+        args["scoringStrategy"] = match dice.below(3) {
+            0 => json!({"type": "LeastAllocated", "resources": resources}),
+            1 => json!({"type": "MostAllocated", "resources": resources}),
+            _ => {
+                let shape = match dice.below(3) {
+                    0 => json!([{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]),
+                    1 => json!([{"utilization": 0, "score": 10}, {"utilization": 33, "score": 3},
+                        {"utilization": 100, "score": 7}]),
+                    _ => json!([{"utilization": 50, "score": 9}]),
+                };
+                json!({"type": "RequestedToCapacityRatio", "resources": resources,
+                    "requestedToCapacityRatio": {"shape": shape}})
+            }
+        };
+    }
+    args
+}
+
+fn default_spread(plan: &mut Plan) -> Value {
+    let dice = &mut plan.dice;
+    let constraints = [
+        json!({"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone",
+            "whenUnsatisfiable": "ScheduleAnyway"}),
+        json!({"maxSkew": 2, "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "DoNotSchedule"}),
+        json!({"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}),
+    ];
+    let count = dice.between(0, 3);
+    json!({"defaultingType": "List", "defaultConstraints": dice.hand(&constraints, count)})
+}

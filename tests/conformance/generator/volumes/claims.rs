@@ -1,0 +1,163 @@
+//! The volumes of a pod, and the claims behind them.
+
+use serde_json::{Value, json};
+
+use crate::generator::Plan;
+use crate::generator::volumes::volume;
+
+/// Gives the pod volumes; returns the objects that are made for them.
+pub(in crate::generator) fn add(plan: &mut Plan, pod: &mut Value) -> Vec<Value> {
+    let mut objects = Vec::new();
+    let mut volumes = pod["spec"]["volumes"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let count = *plan.dice.pick(&[&1, &1, &1, &2, &3]);
+    for index in 0..count {
+        let mut made = one(plan, pod, index, &mut objects);
+        made["name"] = format!("v{index}").into();
+        volumes.push(made);
+    }
+    pod["spec"]["volumes"] = volumes.into();
+    objects
+}
+
+fn one(plan: &mut Plan, pod: &Value, index: usize, objects: &mut Vec<Value>) -> Value {
+    let namespace = text(&pod["metadata"]["namespace"]);
+    match plan.dice.below(12) {
+        0 => inline(plan),
+        1 | 2 => ephemeral(plan, pod, index, objects),
+        3 | 4 => {
+            let known: Vec<_> = plan
+                .claims
+                .iter()
+                .filter(|(space, _)| *space == namespace)
+                .collect();
+            let known: Vec<_> = known.into_iter().map(|(_, name)| name.clone()).collect();
+            match known.len() {
+                0 => json!({"emptyDir": {}}),
+                count => reference(&known[plan.dice.below(count)]),
+            }
+        }
+        5 if plan.dice.chance(30) => reference("missing"),
+        _ => {
+            plan.volumes += 1;
+            let name = format!("claim-{:02}", plan.volumes);
+            claim(plan, &namespace, &name, objects);
+            plan.claims.push((namespace, name.clone()));
+            reference(&name)
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn reference(claim: &str) -> Value {
+    json!({"persistentVolumeClaim": {"claimName": claim}})
+}
+
+/// Disks that a pod names itself.
+fn inline(plan: &mut Plan) -> Value {
+    let dice = &mut plan.dice;
+    let read_only = dice.chance(40);
+    match dice.below(4) {
+        0 => {
+            json!({"gcePersistentDisk": {"pdName": dice.pick(&["d1", "d2"]), "readOnly": read_only}})
+        }
+        1 => json!({"awsElasticBlockStore": {"volumeID": dice.pick(&["d1", "d2"]),
+            "readOnly": read_only}}),
+        2 => json!({"rbd": {"monitors": dice.some(&["m1", "m2", "m3"], 60).into_iter()
+                .chain(["m4"]).collect::<Vec<_>>(),
+            "image": dice.pick(&["i1", "i2"]), "pool": "rbd", "readOnly": read_only}}),
+        _ => json!({"iscsi": {"targetPortal": "10.0.0.1:3260", "lun": 0,
+            "iqn": dice.pick(&["iqn.2024-01.com.example:a", "iqn.2024-01.com.example:b"]),
+            "readOnly": read_only}}),
+    }
+}
+
+/// A volume whose claim is made for the pod: there, missing, or somebody else's.
+fn ephemeral(plan: &mut Plan, pod: &Value, index: usize, objects: &mut Vec<Value>) -> Value {
+    let (namespace, name) = (
+        text(&pod["metadata"]["namespace"]),
+        text(&pod["metadata"]["name"]),
+    );
+    let claim_name = format!("{name}-v{index}");
+    if plan.dice.chance(80) {
+        claim(plan, &namespace, &claim_name, objects);
+        let uid = if plan.dice.chance(85) {
+            format!("{namespace}/{name}")
+        } else {
+            "somebody-else".to_owned()
+        };
+        let owned = objects
+            .iter_mut()
+            .rev()
+            .find(|object| object["kind"] == "PersistentVolumeClaim");
+        if let Some(owned) = owned {
+            owned["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "Pod",
+                "name": name, "uid": uid, "controller": true}]);
+        }
+    }
+    json!({"ephemeral": {"volumeClaimTemplate": {"spec": {"accessModes": ["ReadWriteOnce"],
+        "storageClassName": "late", "resources": {"requests": {"storage": "1Gi"}}}}}})
+}
+
+/// A claim in one of the states that claims get into, and the volume that it is bound to.
+fn claim(plan: &mut Plan, namespace: &str, name: &str, objects: &mut Vec<Value>) {
+    let mode = plan.dice.pick(&[
+        "ReadWriteOnce",
+        "ReadWriteOnce",
+        "ReadWriteMany",
+        "ReadWriteOncePod",
+    ]);
+    let class = plan
+        .dice
+        .pick(&["late", "late", "zonal", "static", "static", "capacity"]);
+    let size = plan.dice.pick(&["1Gi", "2Gi", "5Gi", "30Gi"]);
+    let mut claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"accessModes": [mode], "storageClassName": class,
+            "resources": {"requests": {"storage": size}}},
+        "status": {"phase": "Pending"}});
+    match plan.dice.below(20) {
+        0..=7 | 14 => bind(plan, &mut claim, objects),
+        8 | 9 => claim["spec"]["storageClassName"] = "immediate".into(),
+        10 => claim["spec"]["storageClassName"] = plan.dice.pick(&["nowhere", ""]).into(),
+        11 => {
+            claim["spec"]["volumeName"] = "pv-missing".into();
+            complete(&mut claim);
+        }
+        12 => {
+            claim["metadata"]["deletionTimestamp"] = "2024-01-01T01:00:00Z".into();
+            claim["metadata"]["finalizers"] = json!(["kubernetes.io/pvc-protection"]);
+        }
+        13 => {
+            let at = plan.dice.below(plan.nodes.len());
+            claim["metadata"]["annotations"] =
+                json!({"volume.kubernetes.io/selected-node": plan.nodes[at]});
+        }
+        _ => {}
+    }
+    objects.push(claim);
+}
+
+fn complete(claim: &mut Value) {
+    claim["metadata"]["annotations"] = json!({"pv.kubernetes.io/bind-completed": "yes"});
+    claim["status"]["phase"] = "Bound".into();
+}
+
+/// Binds the claim to a volume of its own.
+fn bind(plan: &mut Plan, claim: &mut Value, objects: &mut Vec<Value>) {
+    let class = text(&claim["spec"]["storageClassName"]);
+    let mut volume = volume(plan, &class);
+    let (namespace, name) = (&claim["metadata"]["namespace"], &claim["metadata"]["name"]);
+    volume["spec"]["claimRef"] = json!({"kind": "PersistentVolumeClaim", "apiVersion": "v1",
+        "namespace": namespace, "name": name, "uid": format!("{}/{}", text(namespace), text(name))});
+    volume["spec"]["accessModes"] = claim["spec"]["accessModes"].clone();
+    volume["status"]["phase"] = "Bound".into();
+    claim["spec"]["volumeName"] = volume["metadata"]["name"].clone();
+    complete(claim);
+    objects.push(volume);
+}
