@@ -45,8 +45,8 @@ type profile struct {
 	// Take the pod back as soon as it is reserved.
 	stateless bool
 	current   *attempt
-	// Told when the pod is bound.
-	bound chan struct{}
+	// Told when the attempt has ended; a binding ends in a goroutine of its own.
+	ended chan struct{}
 }
 
 func newProfile(upstream framework.Framework, stateless bool) *profile {
@@ -54,7 +54,7 @@ func newProfile(upstream framework.Framework, stateless bool) *profile {
 	for _, plugin := range upstream.ListPlugins().Score.Enabled {
 		weights[plugin.Name] = int64(plugin.Weight)
 	}
-	return &profile{Framework: upstream, weights: weights, stateless: stateless, bound: make(chan struct{}, 1)}
+	return &profile{Framework: upstream, weights: weights, stateless: stateless, ended: make(chan struct{}, 1)}
 }
 
 // begin watches an attempt to schedule a pod.
@@ -145,7 +145,12 @@ func (p *profile) RunBindPlugins(context.Context, fwk.CycleState, *v1.Pod, strin
 
 // RunPostBindPlugins is the end of an attempt that succeeded.
 func (p *profile) RunPostBindPlugins(context.Context, fwk.CycleState, *v1.Pod, string) {
-	p.bound <- struct{}{}
+	p.current.status = fwk.NewStatus(fwk.Success)
+	p.end()
+}
+
+func (p *profile) end() {
+	p.ended <- struct{}{}
 }
 
 // feasible are the nodes that fitted.

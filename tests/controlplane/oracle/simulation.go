@@ -13,11 +13,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -118,20 +115,6 @@ func newSimulation(ctx context.Context, cluster *cluster, configuration *configu
 	return simulation, simulation.load(cluster)
 }
 
-// client takes the scheduler's writes. Only the clearing of nominations is of interest.
-func (s *simulation) client() *fake.Clientset {
-	client := &fake.Clientset{}
-	client.AddReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		patch := action.(clienttesting.PatchAction)
-		s.cleared = append(s.cleared, patch.GetNamespace()+"/"+patch.GetName())
-		return true, &v1.Pod{}, nil
-	})
-	client.AddReactor("update", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		return true, action.(clienttesting.UpdateAction).GetObject(), nil
-	})
-	return client
-}
-
 // watch takes the scheduler's steps into our hands.
 func (s *simulation) watch(upstream *scheduler.Scheduler) {
 	s.scheduler = upstream
@@ -191,10 +174,7 @@ func (s *simulation) decide(ctx context.Context, pending pod) (record, bool, err
 	attempt := profile.begin(pod)
 	s.next, s.cleared = pod, nil
 	s.scheduler.ScheduleOne(ctx)
-	if attempt.status == nil {
-		<-profile.bound
-		attempt.status = fwk.NewStatus(fwk.Success)
-	}
+	<-profile.ended
 	return attempt.record(s.nodes), true, s.conclude(attempt)
 }
 
@@ -230,7 +210,9 @@ func (s *simulation) nextEntity(klog.Logger) (framework.QueuedEntityInfo, error)
 
 // handleFailure notes how the attempt failed and keeps the nomination, as upstream does.
 func (s *simulation) handleFailure(ctx context.Context, framework framework.Framework, info *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, _ time.Time) {
-	attempt := s.profiles[framework.ProfileName()].current
+	profile := s.profiles[framework.ProfileName()]
+	defer profile.end()
+	attempt := profile.current
 	if attempt.status != nil {
 		// A stateless attempt that succeeded is taken back.
 		return
@@ -276,10 +258,3 @@ func (s *simulation) update(pod *v1.Pod) error {
 	pod.ResourceVersion += "0"
 	return s.informers.set(pod)
 }
-
-// noEvents takes the scheduler's events.
-type noEvents struct{}
-
-func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
-
-func (n noEvents) WithLogger(klog.Logger) events.EventRecorderLogger { return n }
