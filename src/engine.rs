@@ -22,6 +22,7 @@ pub mod scheduling_cycle;
 
 mod attempt;
 mod effects;
+mod listed_events;
 mod node_events;
 mod pod_events;
 mod profiles;
@@ -170,6 +171,7 @@ impl Engine {
         let mut engine = Self::new(self.config);
         engine.now = self.now;
         engine.effects = self.effects.successor();
+        engine.cache.listers = std::mem::take(&mut self.cache.listers);
         engine.observer = std::mem::replace(&mut self.observer, Box::new(NoObserver));
         engine
     }
@@ -195,10 +197,7 @@ impl Engine {
             ClusterEvent::PodApplied(pod) => self.apply_pod(&pod),
             ClusterEvent::PodDeleted(pod) => self.delete_pod(&PodUid::of(&pod)),
             ClusterEvent::PodsResynced(pods) => self.resync_pods(&pods),
-            // Labels of namespaces are read by selectors of affinity between pods only.
-            ClusterEvent::NamespaceApplied(_)
-            | ClusterEvent::NamespaceDeleted(_)
-            | ClusterEvent::NamespacesResynced(_) => {}
+            ClusterEvent::Listed(event) => self.apply_listed(event),
             ClusterEvent::ProfilesChanged(profiles) => self.change_profiles(profiles),
             ClusterEvent::EffectCompleted { id, outcome } => self.complete_effect(id, outcome),
         }

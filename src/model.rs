@@ -9,6 +9,7 @@ pub mod label_set;
 pub mod map;
 pub mod node_class;
 pub mod node_selector;
+pub mod object_key;
 pub mod objects;
 pub mod pod_class;
 pub mod pod_info;

@@ -10,6 +10,7 @@
 //! An assumed pod never expires by time: the watch confirms or removes it, or the engine forgets
 //! it when its binding failed. Mirrors `pkg/scheduler/backend/cache`.
 
+pub mod listers;
 pub mod nodes;
 pub mod snapshot;
 pub mod tie_break;
@@ -17,8 +18,10 @@ pub mod tie_break;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::engine::cache::listers::{ListedChange, ListedEvent, Listers};
 use crate::engine::cache::nodes::{NodeChange, Nodes, Slot};
 use crate::engine::cache::snapshot::Snapshot;
+use crate::engine::framework::cluster_event::EventResource;
 use crate::engine::framework::reservations::Reservations;
 use crate::model::map::{TextMap, new_text_map};
 use crate::model::objects::Node;
@@ -32,6 +35,7 @@ pub struct Cache {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) nodes: Nodes,
     pub(crate) reservations: Reservations,
+    pub(crate) listers: Listers,
     pods: TextMap<PodUid, CachedPod>,
     assumed: BTreeSet<PodUid>,
 }
@@ -63,6 +67,7 @@ impl Cache {
             vocabulary: Vocabulary::new(seed),
             nodes: Nodes::new(seed),
             reservations: Reservations::default(),
+            listers: Listers::default(),
             pods: new_text_map(seed),
             assumed: BTreeSet::new(),
         }
@@ -97,6 +102,15 @@ impl Cache {
     /// A node is gone. Its slot stays as long as pods are on it. Tells whether it was known.
     pub fn remove_node(&mut self, name: &str) -> bool {
         self.nodes.remove(name, &mut self.vocabulary)
+    }
+
+    /// An object that plugins look up by name came, changed or went. Tells what changed, and what
+    /// the queue calls it.
+    pub(crate) fn apply_listed(
+        &mut self,
+        event: ListedEvent,
+    ) -> (Option<EventResource>, Vec<ListedChange>) {
+        self.listers.apply(event)
     }
 
     /// The pod called `uid`, if it has a node.

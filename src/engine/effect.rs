@@ -145,7 +145,7 @@ pub enum FailureKind {
     Refused,
     /// The server could not do it now: overload, outage, time-out that was settled as not done.
     Unavailable,
-    /// This replica does not lead any more; nothing was sent.
+    /// This replica does not lead any more: nothing was sent, or what was sent stays in doubt.
     NotLeading,
 }
 

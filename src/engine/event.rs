@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::engine::cache::listers::ListedEvent;
 use crate::engine::effect::{EffectId, EffectOutcome};
 use crate::engine::framework::profile::Profile;
-use crate::model::objects::{Namespace, Node, Pod};
+use crate::model::objects::{Node, Pod};
 
 /// A watch event, the completion of an effect, or a change of configuration.
 #[derive(Debug)]
@@ -21,12 +22,8 @@ pub enum ClusterEvent {
     PodDeleted(Arc<Pod>),
     /// All pods there are: what is not among them is gone.
     PodsResynced(Vec<Arc<Pod>>),
-    /// A namespace is new or changed.
-    NamespaceApplied(Arc<Namespace>),
-    /// A namespace is gone.
-    NamespaceDeleted(Arc<Namespace>),
-    /// All namespaces there are.
-    NamespacesResynced(Vec<Arc<Namespace>>),
+    /// An object that plugins look up by name came, changed or went.
+    Listed(ListedEvent),
     /// The profiles to run from the next cycle on. Pods of a profile that is gone leave the queue;
     /// those of a new one come with the next `PodsResynced`.
     ProfilesChanged(Vec<Profile>),

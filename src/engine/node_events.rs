@@ -57,9 +57,8 @@ impl Engine {
     fn node_changed(&mut self, name: Arc<str>, action: ActionType) {
         let event = ClusterEventKind::new(EventResource::Node, action);
         let change = RecordedChange {
-            event,
             node: Some(name),
-            pod: None,
+            ..RecordedChange::of(event)
         };
         let plugins = Ask {
             profiles: &self.profiles,

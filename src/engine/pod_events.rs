@@ -13,7 +13,7 @@ use crate::model::pod_info::{PodInfo, PodKey, PodUid};
 
 impl Engine {
     pub(super) fn apply_pod(&mut self, pod: &Pod) {
-        let (uid, key) = (PodUid::of(pod), PodKey::of(pod));
+        let (uid, key) = (PodUid::of(pod), PodKey::of(&pod.metadata));
         if let Some(other) = self.known.get(&key).filter(|other| **other != uid).cloned() {
             // The name was given to a new pod, and the deletion of the old one was not seen.
             self.delete_pod(&other);
@@ -163,9 +163,9 @@ impl Engine {
     ) {
         let event = ClusterEventKind::new(EventResource::AssignedPod, action);
         let change = RecordedChange {
-            event,
             node,
             pod: Some(uid.clone()),
+            ..RecordedChange::of(event)
         };
         let plugins = Ask {
             profiles: &self.profiles,

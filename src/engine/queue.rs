@@ -219,9 +219,8 @@ impl SchedulingQueue {
         let Some(change) = change else { return earlier };
         let event = ClusterEventKind::new(EventResource::TargetPod, change);
         let recorded = RecordedChange {
-            event,
-            node: None,
             pod: Some(uid.clone()),
+            ..RecordedChange::of(event)
         };
         match place {
             Place::InFlight => self.in_flight.record(recorded),
@@ -326,9 +325,8 @@ impl SchedulingQueue {
         for uid in uids {
             match self.places.place(uid) {
                 Some(Place::InFlight) => self.in_flight.record(RecordedChange {
-                    event: ClusterEventKind::FORCE_ACTIVATE,
-                    node: None,
                     pod: Some(uid.clone()),
+                    ..RecordedChange::of(ClusterEventKind::FORCE_ACTIVATE)
                 }),
                 Some(Place::Backoff | Place::Unschedulable | Place::Gated) => {
                     if let Some(pod) = self.places.remove(uid) {

@@ -74,6 +74,8 @@ impl QueuePlugins for Ask<'_> {
             event: change.event,
             node: change.node.as_deref().and_then(|name| cluster.node(name)),
             other: change.pod.as_ref().and_then(|uid| cluster.pod(uid)),
+            object: change.object.as_ref(),
+            cluster,
         };
         Some(extensions.queueing_hint(&seen, &PodView::new(pod, &self.cache.vocabulary)))
     }

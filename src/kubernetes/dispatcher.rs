@@ -6,6 +6,8 @@
 //!                 └─ a binding of the same pod ─────▶ dropped (Superseded)
 //! ```
 //!
+//! A patch that comes while a binding of its pod waits or is in flight is dropped as well.
+//!
 //! Every call asks the leadership for permission and for its time limit immediately before it is
 //! sent. Plays the part of upstream's `api_dispatcher`.
 
@@ -14,10 +16,14 @@ mod call_queue;
 mod retry;
 mod status;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kube::Client;
+use kube::core::Request;
+use kube::{Client, Resource};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -29,6 +35,7 @@ use crate::kubernetes::clock::Clock;
 use crate::kubernetes::dispatcher::call_queue::{CallQueue, Submitted};
 use crate::kubernetes::leadership::Leadership;
 use crate::metrics::DispatcherMetrics;
+use crate::model::objects::Pod;
 
 /// Effects that wait or are under way at most; the driver stops deciding beyond it.
 pub const CAPACITY: usize = 1024;
@@ -146,7 +153,8 @@ impl DispatcherHandle {
 // === impl Dispatcher ===
 
 impl Dispatcher {
-    /// Works until `cancel`, then finishes what is in flight. A call that panics ends it.
+    /// Works until `cancel`, then waits for the answers to what was sent and sends nothing more. A
+    /// call that panics ends it.
     pub async fn run(mut self, cancel: CancellationToken) -> Result<(), tokio::task::JoinError> {
         let mut queue = CallQueue::default();
         let mut calls = JoinSet::new();
@@ -156,8 +164,9 @@ impl Dispatcher {
                     break;
                 };
                 let caller = Arc::clone(&self.caller);
+                let stop = cancel.clone();
                 calls.spawn(async move {
-                    let outcome = caller.carry_out(&effect).await;
+                    let outcome = caller.carry_out(&effect, &stop).await;
                     (effect, outcome)
                 });
             }
@@ -196,11 +205,11 @@ impl Dispatcher {
 // === impl Caller ===
 
 impl Caller {
-    async fn carry_out(&self, effect: &Effect) -> EffectOutcome {
+    async fn carry_out(&self, effect: &Effect, stop: &CancellationToken) -> EffectOutcome {
         let started = self.clock.now();
         let outcome = match &effect.action {
-            EffectAction::Bind { node } => self.bind(effect, node).await,
-            EffectAction::PatchStatus(patch) => self.patch_status(effect, patch).await,
+            EffectAction::Bind { node } => self.bind(effect, node, stop).await,
+            EffectAction::PatchStatus(patch) => self.patch_status(effect, patch, stop).await,
             EffectAction::PreBind(_) | EffectAction::Ask(_) | EffectAction::RecordEvent(_) => {
                 failed(
                     FailureKind::Refused,
@@ -215,6 +224,16 @@ impl Caller {
             .observe(effect, &outcome, self.clock.now() - started);
         outcome
     }
+}
+
+/// Carried out; nobody looks at the answer for a resourceVersion.
+const DONE: EffectOutcome = EffectOutcome::Done {
+    resource_version: None,
+};
+
+/// The collection that the pod of `effect` is in.
+fn pods(effect: &Effect) -> Request {
+    Request::new(Pod::url_path(&(), Some(&effect.pod.namespace)))
 }
 
 fn failed(kind: FailureKind, message: String) -> EffectOutcome {

@@ -26,10 +26,11 @@ use crate::kubernetes::leadership::stats::ElectionStats;
 use crate::kubernetes::leadership::thread::{self, ElectionError};
 use crate::kubernetes::profiles::{StatusWriter, reconcile};
 use crate::kubernetes::serving::{Authorizer, Health, SecurePort, Served, ServingError, TlsFiles};
-use crate::kubernetes::watch::{WatchEvent, watch_all};
+use crate::kubernetes::watch::{WatchEvent, watch_all, watch_listed};
 use crate::kubernetes::watch_progress::WatchProgress;
 use crate::kubernetes::{dispatcher, events};
 use crate::metrics::{ElectionCollector, Metrics};
+use crate::model::objects;
 use crate::options::Config;
 
 /// Watch events that wait for the loop at most; beyond it the watches wait.
@@ -291,7 +292,27 @@ fn spawn_all(
     }
     let nodes = watched!("node watch");
     let pods = watched!("pod watch");
-    let namespaces = watched!("namespace watch");
+    let (listed_events, listed) = mpsc::channel(EVENTS_WAITING);
+    macro_rules! watched_as_listed {
+        ($($kind:ident)+) => {
+            $(tasks.spawn(
+                concat!(stringify!($kind), " watch"),
+                watch_listed::<objects::$kind>(
+                    watching.clone(),
+                    watch_timeout,
+                    listed_events.clone(),
+                    progress.clone(),
+                    &metrics.watches,
+                    deciding.clone(),
+                ),
+            );)+
+        };
+    }
+    watched_as_listed!(
+        Namespace Service ReplicationController ReplicaSet StatefulSet PodDisruptionBudget
+        PersistentVolume PersistentVolumeClaim StorageClass CsiNode CsiDriver CsiStorageCapacity
+        VolumeAttachment
+    );
     let (profile_events, _profile_store) = watched!("profile watch");
 
     // Profiles.
@@ -353,7 +374,7 @@ fn spawn_all(
             barrier,
             metrics: metrics.scheduler.clone(),
         },
-        Inputs::new(nodes, pods, namespaces, completions, running),
+        Inputs::new(nodes, pods, listed, completions, running),
         DriverReports {
             synced: synced_send,
             active: active_send,

@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use crate::engine::cache::listers::{Listed, ListedEvent, ObjectEvent};
 use crate::kubernetes::watch_progress::WatchProgress;
 use crate::metrics::{WatchMetrics, WatchNumbers};
 
@@ -65,20 +66,61 @@ where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     K::DynamicType: Default + Eq + Hash + Clone + Debug + Unpin + Send + Sync,
 {
-    let api: Api<DeserializeGuard<K>> = Api::all(client);
-    let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
-    let stream = watch(api, watcher::Config::default().timeout(seconds)).default_backoff();
     let numbers = metrics.of(&K::plural(&K::DynamicType::default()));
     let (store, writer) = reflector::store();
-    let decoded = decode(stream, numbers.clone()).reflect(writer);
+    let decoded = decode(events_of(client, timeout), numbers.clone()).reflect(writer);
     let run = async move {
-        let forward = forward(decoded, events, progress, numbers);
+        let forward = forward(decoded, events, |event| event, progress, numbers);
         tokio::select! {
             () = forward => {}
             () = cancel.cancelled() => {}
         }
     };
     (store, run)
+}
+
+/// Watches all objects of a kind that the engine itself lists, and sends what happens to the one
+/// channel of all such kinds. No store is kept beside the engine's.
+pub fn watch_listed<K>(
+    client: Client,
+    timeout: Duration,
+    events: mpsc::Sender<ListedEvent>,
+    progress: WatchProgress,
+    metrics: &WatchMetrics,
+    cancel: CancellationToken,
+) -> impl Future<Output = ()> + Send + use<K>
+where
+    K: Listed + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+{
+    let numbers = metrics.of(&K::plural(&()));
+    let decoded = decode(events_of::<K>(client, timeout), numbers.clone());
+    let listed = |event| {
+        K::event(match event {
+            WatchEvent::Applied(object) => ObjectEvent::Applied(object),
+            WatchEvent::Deleted(object) => ObjectEvent::Deleted(object),
+            WatchEvent::Resync(objects) => ObjectEvent::Resynced(objects),
+        })
+    };
+    async move {
+        tokio::select! {
+            () = forward(decoded, events, listed, progress, numbers) => {}
+            () = cancel.cancelled() => {}
+        }
+    }
+}
+
+/// The events of all objects of a kind, with growing pauses after errors.
+fn events_of<K>(
+    client: Client,
+    timeout: Duration,
+) -> impl Stream<Item = watcher::Result<Event<DeserializeGuard<K>>>> + Send + use<K>
+where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    K::DynamicType: Default + Eq + Hash + Clone + Debug + Unpin + Send + Sync,
+{
+    let api: Api<DeserializeGuard<K>> = Api::all(client);
+    let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
+    watch(api, watcher::Config::default().timeout(seconds)).default_backoff()
 }
 
 /// Opens the guards: what cannot be decoded is counted, logged and left out.
@@ -118,9 +160,10 @@ where
     })
 }
 
-async fn forward<K>(
+async fn forward<K, E>(
     stream: impl Stream<Item = watcher::Result<Event<K>>> + Send,
-    events: mpsc::Sender<WatchEvent<K>>,
+    events: mpsc::Sender<E>,
+    told: impl Fn(WatchEvent<K>) -> E,
     progress: WatchProgress,
     numbers: WatchNumbers,
 ) where
@@ -161,7 +204,7 @@ async fn forward<K>(
             warn!(kind, "watch works again");
         }
         let version = event.version();
-        if events.send(event).await.is_err() {
+        if events.send(told(event)).await.is_err() {
             return;
         }
         if let Some(version) = version {
@@ -197,7 +240,7 @@ mod tests {
         let (send, mut receive) = mpsc::channel(8);
         let decoded = decode(futures::stream::iter(told), numbers.clone());
         let progress = WatchProgress::new(["/api/v1/nodes"]);
-        forward(decoded, send, progress, numbers).await;
+        forward(decoded, send, |event| event, progress, numbers).await;
         let first = receive.recv().await;
         assert!(matches!(first, Some(WatchEvent::Resync(all)) if all.len() == 1));
         let second = receive.recv().await;

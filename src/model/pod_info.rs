@@ -3,8 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
-
+use crate::model::object_key::ObjectKey;
 use crate::model::objects::Pod;
 use crate::model::timestamp::Timestamp;
 use crate::model::vocabulary::{LabelSetId, PodClassId};
@@ -13,14 +12,8 @@ use crate::model::vocabulary::{LabelSetId, PodClassId};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodUid(pub Arc<str>);
 
-/// Namespace and name of a pod; prints as `namespace/name`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PodKey {
-    /// Namespace.
-    pub namespace: Arc<str>,
-    /// Name.
-    pub name: Arc<str>,
-}
+/// Namespace and name of a pod.
+pub type PodKey = ObjectKey;
 
 /// What the API server says of the condition `PodScheduled` = `False`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +68,7 @@ impl PodUid {
     pub fn of(pod: &Pod) -> Self {
         match pod.metadata.uid.as_deref() {
             Some(uid) if !uid.is_empty() => Self(uid.into()),
-            _ => Self(PodKey::of(pod).to_string().into()),
+            _ => Self(PodKey::of(&pod.metadata).to_string().into()),
         }
     }
 }
@@ -83,30 +76,6 @@ impl PodUid {
 impl fmt::Display for PodUid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-// === impl PodKey ===
-
-impl PodKey {
-    /// Namespace and name of `pod`.
-    pub fn of(pod: &Pod) -> Self {
-        Self {
-            namespace: pod.metadata.namespace.as_deref().unwrap_or_default().into(),
-            name: pod.metadata.name.as_deref().unwrap_or_default().into(),
-        }
-    }
-}
-
-impl fmt::Display for PodKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
-
-impl Serialize for PodKey {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 

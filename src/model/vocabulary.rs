@@ -178,7 +178,7 @@ fn pod_info(pod: &Pod, class: PodClassId, labels: LabelSetId) -> PodInfo {
     };
     PodInfo {
         uid: PodUid::of(pod),
-        key: PodKey::of(pod),
+        key: PodKey::of(&pod.metadata),
         scheduler_name: pod.profile_name().into(),
         class,
         labels,

@@ -1,13 +1,15 @@
 //! The cluster of the files: objects completed, checked and decoded.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::apis::scheduler_profile::SchedulerProfile;
-use crate::model::objects::{Namespace, Node, Pod};
+use crate::engine::cache::listers::{Listed, ListedEvent, ObjectEvent};
+use crate::model::objects::{self, Namespace, Node, Pod};
 use crate::model::timestamp::Timestamp;
 use crate::sim::defaulting::{self, PriorityClasses};
 use crate::sim::document::{self, NamedDocument, Object, Place};
@@ -25,8 +27,9 @@ pub(super) struct Given<T> {
 pub(super) struct Cluster {
     pub(super) nodes: Vec<Given<Node>>,
     pub(super) pods: Vec<Given<Pod>>,
-    /// Those that are named but not given included.
-    pub(super) namespaces: Vec<Namespace>,
+    /// What plugins look up by name; namespaces that are named but not given included.
+    pub(super) listed: Vec<ListedEvent>,
+    namespaces: BTreeSet<String>,
     pub(super) profiles: Vec<Given<SchedulerProfile>>,
     /// The latest time in the files.
     pub(super) latest: Timestamp,
@@ -63,12 +66,39 @@ impl Cluster {
                 self.note_time(pod.object.status.start_time.as_ref());
                 self.pods.push(pod);
             }
-            "Namespace" => self.namespaces.push(decode(object)?.object),
+            "Namespace" => {
+                let namespace = decode::<Namespace>(object)?.object;
+                self.namespaces.extend(namespace.metadata.name.clone());
+                self.list(namespace);
+            }
             "SchedulerProfile" => self.profiles.push(decode(object)?),
+            "Service" => self.add_listed::<objects::Service>(object)?,
+            "ReplicationController" => self.add_listed::<objects::ReplicationController>(object)?,
+            "ReplicaSet" => self.add_listed::<objects::ReplicaSet>(object)?,
+            "StatefulSet" => self.add_listed::<objects::StatefulSet>(object)?,
+            "PodDisruptionBudget" => self.add_listed::<objects::PodDisruptionBudget>(object)?,
+            "PersistentVolume" => self.add_listed::<objects::PersistentVolume>(object)?,
+            "PersistentVolumeClaim" => self.add_listed::<objects::PersistentVolumeClaim>(object)?,
+            "StorageClass" => self.add_listed::<objects::StorageClass>(object)?,
+            "CSINode" => self.add_listed::<objects::CsiNode>(object)?,
+            "CSIDriver" => self.add_listed::<objects::CsiDriver>(object)?,
+            "CSIStorageCapacity" => self.add_listed::<objects::CsiStorageCapacity>(object)?,
+            "VolumeAttachment" => self.add_listed::<objects::VolumeAttachment>(object)?,
             // Kinds that no plugin of this release reads.
             _ => {}
         }
         Ok(())
+    }
+
+    fn add_listed<K: Listed + DeserializeOwned>(&mut self, object: Object) -> Result<(), SimError> {
+        let object = decode::<K>(object)?.object;
+        self.list(object);
+        Ok(())
+    }
+
+    fn list<K: Listed>(&mut self, object: K) {
+        self.listed
+            .push(K::event(ObjectEvent::Applied(Arc::new(object))));
     }
 
     fn note_time(&mut self, time: Option<&Time>) {
@@ -77,24 +107,20 @@ impl Cluster {
     }
 
     fn add_missing_namespaces(&mut self) {
-        let given: BTreeSet<_> = self
-            .namespaces
-            .iter()
-            .filter_map(|n| n.metadata.name.clone())
-            .collect();
         let named = self
             .pods
             .iter()
             .filter_map(|pod| pod.object.metadata.namespace.clone());
-        let missing: BTreeSet<_> = named.filter(|name| !given.contains(name)).collect();
-        let namespaces = missing.into_iter().map(|name| {
+        let missing: BTreeSet<_> = named
+            .filter(|name| !self.namespaces.contains(name))
+            .collect();
+        for name in missing {
             let mut namespace = Namespace::default();
             let label = ("kubernetes.io/metadata.name".to_owned(), name.clone());
             namespace.metadata.labels = Some(BTreeMap::from([label]));
             namespace.metadata.name = Some(name);
-            namespace
-        });
-        self.namespaces.extend(namespaces);
+            self.list(namespace);
+        }
     }
 }
 

@@ -63,9 +63,8 @@ impl Simulation {
             next_start: cluster.latest + Duration::from_secs(1),
         };
         simulation.load_profiles(choice)?;
-        for namespace in cluster.namespaces {
-            let event = ClusterEvent::NamespaceApplied(Arc::new(namespace));
-            simulation.engine.handle(event);
+        for event in cluster.listed {
+            simulation.engine.handle(ClusterEvent::Listed(event));
         }
         for Given { place, object } in cluster.nodes {
             let event = ClusterEvent::NodeApplied(Arc::new(object));
@@ -97,7 +96,8 @@ impl Simulation {
         let mut waiting = Vec::new();
         let mut foreign = None;
         for Given { place, mut object } in pods {
-            self.keys.insert(PodUid::of(&object), PodKey::of(&object));
+            self.keys
+                .insert(PodUid::of(&object), PodKey::of(&object.metadata));
             if object.bound_node().is_some() || object.is_terminal() {
                 self.apply(ClusterEvent::PodApplied(Arc::new(object)), &place)?;
             } else if let Some(name) = choice.answers_for(object.profile_name()) {
@@ -265,7 +265,7 @@ fn gated(pod: &Pod) -> DecisionRecord {
     let nominated = pod.status.nominated_node_name.clone();
     let details = Details::default();
     DecisionRecord {
-        pod: PodKey::of(pod).to_string(),
+        pod: PodKey::of(&pod.metadata).to_string(),
         outcome: RecordOutcome::Gated,
         node: None,
         feasible: details.feasible,
@@ -280,7 +280,7 @@ fn gated(pod: &Pod) -> DecisionRecord {
 
 fn no_pod_of_any_profile(pod: &Pod, choice: &Choice) -> SimError {
     SimError::NoPodOfAnyProfile {
-        pod: PodKey::of(pod).to_string(),
+        pod: PodKey::of(&pod.metadata).to_string(),
         scheduler_name: pod.profile_name().to_owned(),
         known: choice
             .profiles()

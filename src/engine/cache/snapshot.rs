@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::engine::cache::Cache;
+use crate::engine::cache::listers::Listers;
 use crate::engine::cache::nodes::{NodeFacts, Slot};
 use crate::engine::framework::reservations::Reservations;
 use crate::model::host_port::UsedPorts;
@@ -96,6 +97,11 @@ impl<'a> Snapshot<'a> {
     /// What plugins hold for pods on their way.
     pub fn reservations(&self) -> &'a Reservations {
         &self.cache.reservations
+    }
+
+    /// Everything that is looked up by name, beside nodes and pods.
+    pub fn listers(&self) -> &'a Listers {
+        &self.cache.listers
     }
 
     /// What is known of the image called `name` over all nodes.

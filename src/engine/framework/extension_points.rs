@@ -11,6 +11,7 @@ use crate::engine::framework::cluster_event::{ClusterEventKind, QueueingHint};
 use crate::engine::framework::cycle_state::CycleState;
 use crate::engine::framework::reservations::Reservations;
 use crate::engine::framework::status::{PluginError, Rejection};
+use crate::model::object_key::ObjectKey;
 use crate::model::pod_info::PodUid;
 use crate::model::timestamp::Timestamp;
 
@@ -399,4 +400,8 @@ pub struct Change<'a> {
     pub node: Option<NodeView<'a>>,
     /// The pod that changed; `None` if it is gone or none did.
     pub other: Option<PodView<'a>>,
+    /// The name of the object of another kind that changed.
+    pub object: Option<&'a ObjectKey>,
+    /// The cluster as it is now.
+    pub cluster: Snapshot<'a>,
 }

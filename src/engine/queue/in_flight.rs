@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::engine::framework::ClusterEventKind;
 use crate::model::map::IdMap;
+use crate::model::object_key::ObjectKey;
 use crate::model::pod_info::PodUid;
 
 /// More changes than this are not kept: pods in flight that long are simply tried again.
@@ -23,6 +24,20 @@ pub struct RecordedChange {
     pub node: Option<Arc<str>>,
     /// The pod that changed; for a wildcard the only pod that is meant.
     pub pod: Option<PodUid>,
+    /// The object of another kind that changed.
+    pub object: Option<ObjectKey>,
+}
+
+impl RecordedChange {
+    /// A change of `event`, about nothing in particular.
+    pub fn of(event: ClusterEventKind) -> Self {
+        Self {
+            event,
+            node: None,
+            pod: None,
+            object: None,
+        }
+    }
 }
 
 /// Pods in flight and the changes since the first of them was popped.

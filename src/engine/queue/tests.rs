@@ -96,14 +96,6 @@ fn pending(plugin: PluginName) -> Rejectors {
     }
 }
 
-fn change(event: ClusterEventKind) -> RecordedChange {
-    RecordedChange {
-        event,
-        node: None,
-        pod: None,
-    }
-}
-
 impl Script {
     /// An empty queue 100 s after the epoch.
     fn new() -> Self {
@@ -182,7 +174,7 @@ impl Script {
     }
 
     fn happens(&mut self, event: ClusterEventKind) {
-        self.move_all(&change(event));
+        self.move_all(&RecordedChange::of(event));
     }
 
     /// Something that is about one pod.
@@ -190,7 +182,7 @@ impl Script {
         let pod = Some(uid(name));
         self.move_all(&RecordedChange {
             pod,
-            ..change(event)
+            ..RecordedChange::of(event)
         });
     }
 

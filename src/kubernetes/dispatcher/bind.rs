@@ -1,13 +1,12 @@
 //! Binding: POST `pods/binding` with the UID as precondition, and what to make of every answer.
 
-use kube::api::PostParams;
-use kube::{Api, Error};
-use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use kube::api::{GetParams, PostParams};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::engine::effect::{Effect, EffectOutcome, FailureKind};
-use crate::kubernetes::dispatcher::retry::{Meaning, TRIES, pause, send};
-use crate::kubernetes::dispatcher::{Caller, failed, not_leading};
+use crate::kubernetes::dispatcher::retry::{Failure, Meaning, TRIES, next_try, pause, rest, send};
+use crate::kubernetes::dispatcher::{Caller, DONE, failed, not_leading, pods};
 use crate::model::objects::Pod;
 use crate::model::pod_info::PodUid;
 
@@ -20,50 +19,69 @@ enum Settled {
     BoundElsewhere(String),
     Gone,
     Unbound,
+    /// The server does not let us look, or the process stops.
+    Unsettled(String),
     NotLeading,
 }
 
 impl Caller {
     /// Binds, trying again while that is safe. In doubt the pod itself is asked.
-    pub(super) async fn bind(&self, effect: &Effect, node: &str) -> EffectOutcome {
-        let mut message = String::new();
-        for attempt in 1..=TRIES {
+    pub(super) async fn bind(
+        &self,
+        effect: &Effect,
+        node: &str,
+        stop: &CancellationToken,
+    ) -> EffectOutcome {
+        for attempt in 1.. {
             let Some(limit) = self.leadership.write_timeout() else {
                 return not_leading();
             };
-            let Err((meaning, text)) = send(limit, self.post_binding(effect, node)).await else {
-                return EffectOutcome::Done {
-                    resource_version: None,
-                };
+            let sent = send(&self.client, limit, self.binding(effect, node)).await;
+            let Err(Failure {
+                meaning,
+                retry_after,
+                message,
+            }) = sent
+            else {
+                return DONE;
             };
-            message = text;
             match meaning {
                 Meaning::NotFound => return failed(FailureKind::Gone, message),
                 Meaning::Refused => return failed(FailureKind::Refused, message),
-                Meaning::Busy(after) => sleep(pause(attempt, after)).await,
-                Meaning::Conflict | Meaning::Unknown => match self.settle(effect, node).await {
-                    Settled::Bound => {
-                        return EffectOutcome::Done {
-                            resource_version: None,
-                        };
+                Meaning::Busy => {}
+                Meaning::Conflict | Meaning::Unknown => {
+                    match self.settle(effect, node, stop).await {
+                        Settled::Bound => return DONE,
+                        Settled::BoundElsewhere(other) => {
+                            let message =
+                                format!("pod \"{}\" is bound to node {other:?}", effect.pod);
+                            return failed(FailureKind::AlreadyBound, message);
+                        }
+                        Settled::Gone => return failed(FailureKind::Gone, message),
+                        Settled::NotLeading => return not_leading(),
+                        Settled::Unsettled(why) => {
+                            let message = format!("{message}; the pod cannot be read: {why}");
+                            return failed(FailureKind::Unavailable, message);
+                        }
+                        Settled::Unbound if meaning == Meaning::Conflict => {
+                            return failed(FailureKind::Unavailable, message);
+                        }
+                        Settled::Unbound => {}
                     }
-                    Settled::BoundElsewhere(other) => {
-                        let message = format!("pod \"{}\" is bound to node {other:?}", effect.pod);
-                        return failed(FailureKind::AlreadyBound, message);
-                    }
-                    Settled::Gone => return failed(FailureKind::Gone, message),
-                    Settled::NotLeading => return not_leading(),
-                    Settled::Unbound if meaning == Meaning::Conflict => {
-                        return failed(FailureKind::Unavailable, message);
-                    }
-                    Settled::Unbound => sleep(pause(attempt, None)).await,
-                },
+                }
+            }
+            if !next_try(attempt, retry_after, stop).await {
+                return failed(FailureKind::Unavailable, message);
             }
         }
-        failed(FailureKind::Unavailable, message)
+        not_leading()
     }
 
-    async fn post_binding(&self, effect: &Effect, node: &str) -> Result<(), Error> {
+    fn binding(
+        &self,
+        effect: &Effect,
+        node: &str,
+    ) -> Result<http::Request<Vec<u8>>, kube::core::request::Error> {
         let (namespace, name) = (&*effect.pod.namespace, &*effect.pod.name);
         let mut binding = json!({
             "apiVersion": "v1",
@@ -74,25 +92,34 @@ impl Caller {
         if let Some(term) = self.leadership.term() {
             binding["metadata"]["annotations"] = json!({TERM_ANNOTATION: term.to_string()});
         }
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
-        let parameters = PostParams::default();
-        pods.create_subresource::<_, Value>("binding", name, &parameters, &binding)
-            .await
-            .map(drop)
+        let body = binding.to_string().into_bytes();
+        pods(effect).create_subresource("binding", name, &PostParams::default(), body)
     }
 
     /// Asks until the answer is clear: a binding in doubt holds its room on the node, and guessing
     /// could fill the room twice.
-    async fn settle(&self, effect: &Effect, node: &str) -> Settled {
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), &effect.pod.namespace);
+    async fn settle(&self, effect: &Effect, node: &str, stop: &CancellationToken) -> Settled {
+        let mut refused = 0;
         for attempt in 1.. {
             let Some(limit) = self.leadership.write_timeout() else {
                 return Settled::NotLeading;
             };
-            match timeout(limit, pods.get_opt(&effect.pod.name)).await {
-                Ok(Ok(None)) => return Settled::Gone,
-                Ok(Ok(Some(pod))) => return settled(&pod, &effect.uid, node),
-                Ok(Err(_)) | Err(_) => sleep(pause(attempt.min(TRIES), None)).await,
+            let request = pods(effect).get(&effect.pod.name, &GetParams::default());
+            let failure = match send(&self.client, limit, request).await {
+                Ok(body) => match serde_json::from_slice(&body) {
+                    Ok(pod) => return settled(&pod, &effect.uid, node),
+                    Err(error) => return Settled::Unsettled(error.to_string()),
+                },
+                Err(failure) => failure,
+            };
+            match failure.meaning {
+                Meaning::NotFound => return Settled::Gone,
+                Meaning::Refused => refused += 1,
+                Meaning::Conflict | Meaning::Busy | Meaning::Unknown => {}
+            }
+            let pause = pause(attempt.min(TRIES), failure.retry_after);
+            if refused == TRIES || !rest(pause, stop).await {
+                return Settled::Unsettled(failure.message);
             }
         }
         Settled::NotLeading

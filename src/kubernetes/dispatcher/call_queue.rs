@@ -16,8 +16,14 @@ pub(super) struct CallQueue {
 
 #[derive(Debug, Default)]
 struct PodCalls {
-    in_flight: bool,
+    in_flight: Option<InFlight>,
     queued: Option<Effect>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InFlight {
+    Binding,
+    Other,
 }
 
 /// What became of a submitted effect.
@@ -27,16 +33,21 @@ pub(super) enum Submitted {
     Queued,
     /// It took the place of an earlier one that was not sent yet.
     Replaced(EffectId),
-    /// It says nothing any more, since a binding of the pod is waiting.
+    /// It says nothing any more, since a binding of the pod waits or is in flight.
     Dropped,
 }
 
 impl CallQueue {
     pub(super) fn submit(&mut self, mut effect: Effect) -> Submitted {
         let calls = self.by_pod.entry(effect.uid.clone()).or_default();
+        let is_patch = matches!(effect.action, EffectAction::PatchStatus(_));
+        // If the binding fails, a later effect says so.
+        if is_patch && calls.in_flight == Some(InFlight::Binding) {
+            return Submitted::Dropped;
+        }
         let Some(earlier) = calls.queued.take() else {
             let uid = effect.uid.clone();
-            let starts = !calls.in_flight;
+            let starts = calls.in_flight.is_none();
             calls.queued = Some(effect);
             if starts {
                 self.ready.push_back(uid);
@@ -67,8 +78,12 @@ impl CallQueue {
     pub(super) fn start_next(&mut self) -> Option<Effect> {
         let uid = self.ready.pop_front()?;
         let calls = self.by_pod.get_mut(&uid)?;
-        calls.in_flight = true;
-        calls.queued.take()
+        let effect = calls.queued.take()?;
+        calls.in_flight = Some(match effect.action {
+            EffectAction::Bind { .. } => InFlight::Binding,
+            _ => InFlight::Other,
+        });
+        Some(effect)
     }
 
     /// A call of the pod ended.
@@ -76,7 +91,7 @@ impl CallQueue {
         let Some(calls) = self.by_pod.get_mut(uid) else {
             return;
         };
-        calls.in_flight = false;
+        calls.in_flight = None;
         if calls.queued.is_some() {
             self.ready.push_back(uid.clone());
         } else {

@@ -1,9 +1,15 @@
-//! What an answer of the API server means for a write, and when to try again.
+//! One request: what its answer means, and when to try again.
 
 use std::time::Duration;
 
-use kube::Error;
-use tokio::time::timeout;
+use bytes::Bytes;
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, Request, StatusCode};
+use kube::Client;
+use kube::client::Body;
+use kube::core::Status;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 /// Tries of one write at most.
 pub(super) const TRIES: u32 = 5;
@@ -11,91 +17,178 @@ pub(super) const TRIES: u32 = 5;
 /// The first pause; it doubles.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What an error means.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The longest wait that is granted: the API server's priority and fairness never asks for more
+/// (`maxRetryAfter`).
+const PAUSE_MAX: Duration = Duration::from_secs(32);
+
+/// A request that did not succeed.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) meaning: Meaning,
+    /// How long the server wants to be left alone.
+    pub(super) retry_after: Option<Duration>,
+    /// The server's own words, if it had any.
+    pub(super) message: String,
+}
+
+/// What became of a request that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// The object is not there.
     NotFound,
     /// The object is in another state than was thought.
     Conflict,
-    /// Not carried out; try again, after this long if the server says so.
-    Busy(Option<Duration>),
+    /// Not carried out; try again.
+    Busy,
     /// It may or may not have been carried out.
     Unknown,
     /// It never will be.
     Refused,
 }
 
-/// Sends one write within `limit`; a failure comes with its meaning and its text.
+/// Sends one request within `limit`. Gives the body of a successful answer, which nobody has read:
+/// a write is done even if its answer makes no sense.
 pub(super) async fn send(
+    client: &Client,
     limit: Duration,
-    write: impl Future<Output = Result<(), Error>>,
-) -> Result<(), (Meaning, String)> {
-    match timeout(limit, write).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err((meaning(&error), error.to_string())),
-        Err(_elapsed) => {
-            let message = format!("the API server did not answer within {limit:?}");
-            Err((Meaning::Unknown, message))
+    request: Result<Request<Vec<u8>>, kube::core::request::Error>,
+) -> Result<Bytes, Failure> {
+    let request = request.map_err(|error| Failure {
+        meaning: Meaning::Refused,
+        retry_after: None,
+        message: error.to_string(),
+    })?;
+    match timeout(limit, exchange(client, request)).await {
+        Ok(answer) => answer,
+        Err(_elapsed) => Err(Failure::unknown(format!(
+            "the API server did not answer within {limit:?}"
+        ))),
+    }
+}
+
+/// Past kube's own reading of errors, which drops the header `Retry-After`: where the API server
+/// limits requests, it says how long in that header alone.
+async fn exchange(client: &Client, request: Request<Vec<u8>>) -> Result<Bytes, Failure> {
+    let sent = client.send(request.map(Body::from)).await;
+    let (head, body) = sent
+        .map_err(|error| Failure::unknown(error.to_string()))?
+        .into_parts();
+    let body = body.collect_bytes().await;
+    let body = body.map_err(|error| Failure::unknown(error.to_string()))?;
+    if head.status.is_success() {
+        return Ok(body);
+    }
+    Err(Failure::answered(head.status, &head.headers, &body))
+}
+
+/// The pause after try `number`, counted from 1.
+pub(super) fn pause(number: u32, asked_for: Option<Duration>) -> Duration {
+    let doubled = PAUSE.saturating_mul(2_u32.saturating_pow(number.saturating_sub(1)));
+    asked_for.unwrap_or(doubled).min(PAUSE_MAX)
+}
+
+/// Waits until try `number` + 1 of a write may begin. `false` if there is none: the tries are used
+/// up, or `stop` came.
+pub(super) async fn next_try(
+    number: u32,
+    asked_for: Option<Duration>,
+    stop: &CancellationToken,
+) -> bool {
+    number < TRIES && rest(pause(number, asked_for), stop).await
+}
+
+/// Waits; `false` if `stop` came first.
+pub(super) async fn rest(pause: Duration, stop: &CancellationToken) -> bool {
+    stop.run_until_cancelled(sleep(pause)).await.is_some()
+}
+
+// === impl Failure ===
+
+impl Failure {
+    fn unknown(message: String) -> Self {
+        Self {
+            meaning: Meaning::Unknown,
+            retry_after: None,
+            message,
+        }
+    }
+
+    fn answered(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
+        let status: Option<Status> = serde_json::from_slice(body).ok();
+        let text = match &status {
+            Some(status) => status.message.clone(),
+            None => String::from_utf8_lossy(body).trim().to_owned(),
+        };
+        let message = if text.is_empty() {
+            format!("the API server answered {code}")
+        } else {
+            text
+        };
+        Self {
+            meaning: Meaning::of(code),
+            retry_after: retry_after(headers, status.as_ref()),
+            message,
         }
     }
 }
 
-/// The meaning of `error` for a write.
-fn meaning(error: &Error) -> Meaning {
-    match error {
-        Error::Api(status) => match status.code {
-            404 => Meaning::NotFound,
-            409 => Meaning::Conflict,
-            429 => Meaning::Busy(retry_after(status)),
-            500..=599 => Meaning::Unknown,
-            _ => Meaning::Refused,
-        },
-        Error::BuildRequest(_) | Error::SerdeError(_) => Meaning::Refused,
-        _ => Meaning::Unknown,
+// === impl Meaning ===
+
+impl Meaning {
+    fn of(code: StatusCode) -> Self {
+        match code.as_u16() {
+            404 => Self::NotFound,
+            409 => Self::Conflict,
+            429 => Self::Busy,
+            500..=599 => Self::Unknown,
+            _ => Self::Refused,
+        }
     }
 }
 
-fn retry_after(status: &kube::core::Status) -> Option<Duration> {
-    let seconds = status
-        .details
-        .as_ref()
-        .map_or(0, |details| details.retry_after_seconds);
-    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
-}
-
-/// The pause before try `number`, counted from 1.
-pub(super) fn pause(number: u32, asked_for: Option<Duration>) -> Duration {
-    asked_for.unwrap_or_else(|| PAUSE * 2_u32.saturating_pow(number.saturating_sub(1)))
+/// From the header, as client-go, else from the status.
+fn retry_after(headers: &HeaderMap, status: Option<&Status>) -> Option<Duration> {
+    let header = headers
+        .get(RETRY_AFTER)
+        .and_then(|value| value.to_str().ok());
+    let seconds = match header.and_then(|text| text.parse().ok()) {
+        Some(seconds) => seconds,
+        None => u64::from(status?.details.as_ref()?.retry_after_seconds),
+    };
+    (seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn api(code: u16) -> Error {
-        let status = kube::core::Status::failure("no", "reason").with_code(code);
-        Error::Api(status.boxed())
-    }
-
     #[test]
     fn codes_tell_what_became_of_a_write() {
-        assert_eq!(meaning(&api(404)), Meaning::NotFound);
-        assert_eq!(meaning(&api(409)), Meaning::Conflict);
-        assert_eq!(meaning(&api(429)), Meaning::Busy(None));
-        assert_eq!(meaning(&api(503)), Meaning::Unknown);
-        assert_eq!(meaning(&api(504)), Meaning::Unknown);
-        assert_eq!(meaning(&api(403)), Meaning::Refused);
-        assert_eq!(meaning(&api(422)), Meaning::Refused);
+        for (code, meaning) in [
+            (404, Meaning::NotFound),
+            (409, Meaning::Conflict),
+            (429, Meaning::Busy),
+            (503, Meaning::Unknown),
+            (504, Meaning::Unknown),
+            (403, Meaning::Refused),
+            (422, Meaning::Refused),
+        ] {
+            let code = StatusCode::from_u16(code).unwrap();
+            assert_eq!(Meaning::of(code), meaning, "{code}");
+        }
     }
 
     #[test]
     fn pauses_double_unless_the_server_says_how_long() {
         assert_eq!(pause(1, None), PAUSE);
         assert_eq!(pause(3, None), 4 * PAUSE);
-        assert_eq!(
-            pause(3, Some(Duration::from_secs(2))),
-            Duration::from_secs(2)
-        );
+        let asked = Duration::from_secs(2);
+        assert_eq!(pause(3, Some(asked)), asked);
+    }
+
+    #[test]
+    fn no_pause_is_longer_than_the_limit() {
+        assert_eq!(pause(u32::MAX, None), PAUSE_MAX);
+        assert_eq!(pause(1, Some(Duration::from_hours(1))), PAUSE_MAX);
     }
 }

@@ -1,46 +1,47 @@
 //! The condition `PodScheduled` and the nomination: one PATCH of `pods/status`.
 
 use kube::api::{Patch, PatchParams};
-use kube::{Api, Error};
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use crate::engine::effect::{Effect, EffectOutcome, FailureKind, StatusPatch};
-use crate::kubernetes::dispatcher::retry::{Meaning, TRIES, pause, send};
-use crate::kubernetes::dispatcher::{Caller, failed, not_leading};
-use crate::model::objects::Pod;
+use crate::kubernetes::dispatcher::retry::{Failure, Meaning, next_try, send};
+use crate::kubernetes::dispatcher::{Caller, DONE, failed, not_leading, pods};
 use crate::model::timestamp::Timestamp;
 
 impl Caller {
     /// Patches, trying again while that may help: the patch says the same however often it is sent.
-    pub(super) async fn patch_status(&self, effect: &Effect, patch: &StatusPatch) -> EffectOutcome {
-        let mut message = String::new();
-        for attempt in 1..=TRIES {
+    pub(super) async fn patch_status(
+        &self,
+        effect: &Effect,
+        patch: &StatusPatch,
+        stop: &CancellationToken,
+    ) -> EffectOutcome {
+        let body = Patch::Strategic(status_patch(effect, patch, self.clock.timestamp()));
+        for attempt in 1.. {
             let Some(limit) = self.leadership.write_timeout() else {
                 return not_leading();
             };
-            let Err((meaning, text)) = send(limit, self.send_patch(effect, patch)).await else {
-                return EffectOutcome::Done {
-                    resource_version: None,
-                };
+            let (name, parameters) = (&effect.pod.name, PatchParams::default());
+            let request = pods(effect).patch_subresource("status", name, &parameters, &body);
+            let Err(Failure {
+                meaning,
+                retry_after,
+                message,
+            }) = send(&self.client, limit, request).await
+            else {
+                return DONE;
             };
-            message = text;
             match meaning {
                 Meaning::NotFound | Meaning::Conflict => return failed(FailureKind::Gone, message),
                 Meaning::Refused => return failed(FailureKind::Refused, message),
-                Meaning::Busy(after) => sleep(pause(attempt, after)).await,
-                Meaning::Unknown => sleep(pause(attempt, None)).await,
+                Meaning::Busy | Meaning::Unknown => {}
+            }
+            if !next_try(attempt, retry_after, stop).await {
+                return failed(FailureKind::Unavailable, message);
             }
         }
-        failed(FailureKind::Unavailable, message)
-    }
-
-    async fn send_patch(&self, effect: &Effect, patch: &StatusPatch) -> Result<(), Error> {
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), &effect.pod.namespace);
-        let body = Patch::Strategic(status_patch(effect, patch, self.clock.timestamp()));
-        pods.patch_status(&effect.pod.name, &PatchParams::default(), &body)
-            .await
-            .map(drop)
+        not_leading()
     }
 }
 

@@ -1,15 +1,17 @@
 //! What the loop is fed with: the watches, the completions, the profiles.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::runtime::reflector::Store;
 use tokio::sync::{mpsc, watch};
 
+use crate::engine::cache::listers::{LISTED_KINDS, ListedEvent};
 use crate::engine::event::ClusterEvent;
 use crate::kubernetes::dispatcher::Completion;
 use crate::kubernetes::profiles::RunningProfile;
 use crate::kubernetes::watch::WatchEvent;
-use crate::model::objects::{Namespace, Node, Pod};
+use crate::model::objects::{Node, Pod};
 
 /// Events of one kind taken in one turn at most, so that the heart beats during a storm.
 const EVENTS_PER_TURN: usize = 1024;
@@ -19,7 +21,9 @@ const EVENTS_PER_TURN: usize = 1024;
 pub struct Inputs {
     nodes: Input<Node>,
     pods: Input<Pod>,
-    namespaces: Input<Namespace>,
+    listed: mpsc::Receiver<ListedEvent>,
+    /// Listed kinds that were told whole once.
+    listed_synced: BTreeSet<&'static str>,
     completions: mpsc::UnboundedReceiver<Completion>,
     profiles: watch::Receiver<Option<Arc<Vec<RunningProfile>>>>,
     profiles_seen: bool,
@@ -55,7 +59,7 @@ impl Inputs {
     pub fn new(
         nodes: (mpsc::Receiver<WatchEvent<Node>>, Store<Node>),
         pods: (mpsc::Receiver<WatchEvent<Pod>>, Store<Pod>),
-        namespaces: (mpsc::Receiver<WatchEvent<Namespace>>, Store<Namespace>),
+        listed: mpsc::Receiver<ListedEvent>,
         completions: mpsc::UnboundedReceiver<Completion>,
         profiles: watch::Receiver<Option<Arc<Vec<RunningProfile>>>>,
     ) -> Self {
@@ -70,11 +74,8 @@ impl Inputs {
                 store: pods.1,
                 synced: false,
             },
-            namespaces: Input {
-                events: namespaces.0,
-                store: namespaces.1,
-                synced: false,
-            },
+            listed,
+            listed_synced: BTreeSet::new(),
             completions,
             profiles,
             profiles_seen: false,
@@ -84,18 +85,27 @@ impl Inputs {
 
     /// Whether everything was listed once.
     pub(super) fn are_synced(&self) -> bool {
-        self.nodes.synced && self.pods.synced && self.namespaces.synced && self.profiles_seen
+        self.nodes.synced
+            && self.pods.synced
+            && self.listed_synced.len() == LISTED_KINDS
+            && self.profiles_seen
     }
 
-    /// What has happened, completions first, then nodes before pods: a pod is judged against nodes
-    /// that are not older than it.
+    /// What has happened, completions first, then nodes and what else a pod is judged by
+    /// before pods: nothing is older than the pod.
     pub(super) fn take(&mut self) -> Vec<ClusterEvent> {
         let mut events = std::mem::take(&mut self.early);
         while let Ok(Completion { id, outcome }) = self.completions.try_recv() {
             events.push(ClusterEvent::EffectCompleted { id, outcome });
         }
         self.nodes.take(&mut events, node_event);
-        self.namespaces.take(&mut events, namespace_event);
+        for _ in 0..EVENTS_PER_TURN {
+            let Ok(event) = self.listed.try_recv() else {
+                break;
+            };
+            self.listed_synced.extend(event.resynced_kind());
+            events.push(ClusterEvent::Listed(event));
+        }
         self.pods.take(&mut events, pod_event);
         events
     }
@@ -134,9 +144,9 @@ impl Inputs {
                 self.pods.note(&event);
                 pod_event(event)
             }
-            Some(event) = self.namespaces.events.recv() => {
-                self.namespaces.note(&event);
-                namespace_event(event)
+            Some(event) = self.listed.recv() => {
+                self.listed_synced.extend(event.resynced_kind());
+                ClusterEvent::Listed(event)
             }
             Ok(()) = self.profiles.changed() => {
                 self.profiles.mark_changed();
@@ -161,13 +171,5 @@ fn pod_event(event: WatchEvent<Pod>) -> ClusterEvent {
         WatchEvent::Applied(pod) => ClusterEvent::PodApplied(pod),
         WatchEvent::Deleted(pod) => ClusterEvent::PodDeleted(pod),
         WatchEvent::Resync(pods) => ClusterEvent::PodsResynced(pods),
-    }
-}
-
-fn namespace_event(event: WatchEvent<Namespace>) -> ClusterEvent {
-    match event {
-        WatchEvent::Applied(namespace) => ClusterEvent::NamespaceApplied(namespace),
-        WatchEvent::Deleted(namespace) => ClusterEvent::NamespaceDeleted(namespace),
-        WatchEvent::Resync(namespaces) => ClusterEvent::NamespacesResynced(namespaces),
     }
 }

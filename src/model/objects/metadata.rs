@@ -1,8 +1,16 @@
-//! Object metadata without annotations, managed fields and the like.
+//! Object metadata without managed fields, most annotations and the like.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
+
+/// Annotations that volume binding and CSI migration read; all others are dropped.
+const KEPT_ANNOTATIONS: [&str; 4] = [
+    "pv.kubernetes.io/",
+    "volume.kubernetes.io/",
+    "volume.beta.kubernetes.io/",
+    "storage.alpha.kubernetes.io/",
+];
 
 /// The metadata that is kept, in the order of the API.
 #[derive(Deserialize, Default)]
@@ -17,12 +25,21 @@ struct SlimMetadata {
     creation_timestamp: Option<Time>,
     deletion_timestamp: Option<Time>,
     labels: Option<BTreeMap<String, String>>,
+    annotations: Option<BTreeMap<String, String>>,
     owner_references: Option<Vec<OwnerReference>>,
 }
 
 /// Reads `metadata`, dropping what scheduling never looks at.
 pub(super) fn slim<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::Error> {
     let slim = Option::<SlimMetadata>::deserialize(deserializer)?.unwrap_or_default();
+    let annotations = slim.annotations.map(|annotations| {
+        let kept = annotations.into_iter().filter(|(key, _)| {
+            KEPT_ANNOTATIONS
+                .iter()
+                .any(|prefix| key.starts_with(prefix))
+        });
+        kept.collect::<BTreeMap<_, _>>()
+    });
     Ok(ObjectMeta {
         name: slim.name,
         generate_name: slim.generate_name,
@@ -33,6 +50,7 @@ pub(super) fn slim<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectM
         creation_timestamp: slim.creation_timestamp,
         deletion_timestamp: slim.deletion_timestamp,
         labels: slim.labels,
+        annotations: annotations.filter(|kept| !kept.is_empty()),
         owner_references: slim.owner_references,
         ..ObjectMeta::default()
     })

@@ -1,14 +1,12 @@
 //! Nodes.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use k8s_openapi::ClusterResourceScope;
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};
 
-use crate::model::objects::{metadata, null_as_default};
+use crate::model::objects::{metadata, null_as_default, resource};
 
 /// A node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,31 +59,4 @@ pub struct ContainerImage {
     pub size_bytes: i64,
 }
 
-impl kube::Resource for Node {
-    type DynamicType = ();
-    type Scope = ClusterResourceScope;
-
-    fn kind((): &()) -> Cow<'_, str> {
-        "Node".into()
-    }
-
-    fn group((): &()) -> Cow<'_, str> {
-        "".into()
-    }
-
-    fn version((): &()) -> Cow<'_, str> {
-        "v1".into()
-    }
-
-    fn plural((): &()) -> Cow<'_, str> {
-        "nodes".into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
+resource!(Node, ClusterResourceScope, "", "Node", "nodes");

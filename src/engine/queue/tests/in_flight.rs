@@ -136,7 +136,7 @@ fn a_pod_that_missed_changes_of_a_full_log_is_tried_again() {
         let node: Option<Arc<str>> = Some(format!("node-{i}").into());
         script.move_all(&RecordedChange {
             node,
-            ..change(NODE_ADDED)
+            ..RecordedChange::of(NODE_ADDED)
         });
     }
     assert_eq!(script.queue.recorded_changes(), RECORDED_CHANGES_MAX);

@@ -113,7 +113,7 @@ impl Model {
             Operation::PutBack(is_error) => self.put_back(is_error),
             Operation::Event(event, pod) => script.move_all(&RecordedChange {
                 pod: pod.map(|pod| uid(NAMES[pod])),
-                ..change(EVENTS[event])
+                ..RecordedChange::of(EVENTS[event])
             }),
             Operation::Activate(pod) => script.activate(NAMES[pod]),
             Operation::Gate(pod, true) => script.gate(NAMES[pod]),
