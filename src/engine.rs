@@ -20,16 +20,20 @@ pub mod observer;
 pub mod queue;
 pub mod scheduling_cycle;
 
+mod activity;
 mod attempt;
 mod effects;
 mod listed_events;
 mod node_events;
 mod pod_events;
 mod profiles;
+mod quarantine;
 mod queue_plugins;
 mod report;
 
+pub use activity::Activity;
 pub use attempt::Attempt;
+pub use quarantine::Quarantine;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -48,10 +52,6 @@ use crate::engine::queue::{IncomingPods, Place, QueueConfig, SchedulingQueue};
 use crate::model::pod_info::{PodKey, PodUid};
 use crate::model::symbols::Symbols;
 use crate::model::timestamp::Timestamp;
-
-/// Pods whose objects cannot be read are remembered by name, at most this many; the log has the
-/// rest.
-const QUARANTINE_MAX: usize = 1024;
 
 /// What an engine is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -81,11 +81,10 @@ pub struct Engine {
     suspended: BTreeMap<PodUid, Vec<(Question, Answer)>>,
     /// Attempts whose answer has come.
     resumable: VecDeque<PodUid>,
-    /// Objects that cannot be read, with the reason.
-    quarantine: BTreeMap<String, String>,
+    quarantine: Quarantine,
     observations: Observations,
     observer: Box<dyn CycleObserver>,
-    current_attempt: Option<(PodKey, PodUid)>,
+    activity: Option<Activity>,
 }
 
 /// What happened since the driver last looked, for metrics.
@@ -103,6 +102,8 @@ pub struct Observations {
     pub scheduled_after_flush: u64,
     /// How long pods waited at `Permit`, with what came of it.
     pub permit_waits: Vec<(std::time::Duration, StatusCode)>,
+    /// Objects that were found to be unreadable, with the reason.
+    pub quarantined: Vec<(String, String)>,
 }
 
 /// A pod that was bound.
@@ -156,10 +157,10 @@ impl Engine {
             known: BTreeMap::new(),
             suspended: BTreeMap::new(),
             resumable: VecDeque::new(),
-            quarantine: BTreeMap::new(),
+            quarantine: Quarantine::default(),
             observations: Observations::default(),
             observer: Box::new(NoObserver),
-            current_attempt: None,
+            activity: None,
         }
     }
 
@@ -181,11 +182,6 @@ impl Engine {
         self.observer = observer;
     }
 
-    /// The pod whose cycle is running, or was when the engine panicked.
-    pub fn current_attempt(&self) -> Option<&(PodKey, PodUid)> {
-        self.current_attempt.as_ref()
-    }
-
     /// Takes in what happened.
     pub fn handle(&mut self, event: ClusterEvent) {
         match event {
@@ -195,12 +191,13 @@ impl Engine {
             }
             ClusterEvent::NodesResynced(nodes) => self.resync_nodes(&nodes),
             ClusterEvent::PodApplied(pod) => self.apply_pod(&pod),
-            ClusterEvent::PodDeleted(pod) => self.delete_pod(&PodUid::of(&pod)),
+            ClusterEvent::PodDeleted(pod) => self.pod_deleted(&pod),
             ClusterEvent::PodsResynced(pods) => self.resync_pods(&pods),
             ClusterEvent::Listed(event) => self.apply_listed(event),
             ClusterEvent::ProfilesChanged(profiles) => self.change_profiles(profiles),
             ClusterEvent::EffectCompleted { id, outcome } => self.complete_effect(id, outcome),
         }
+        self.activity = None;
     }
 
     /// Tells the time; it never goes back. Moves what is due.
@@ -215,17 +212,13 @@ impl Engine {
         self.expire_permits();
         self.profiles
             .release_retired(self.cache.vocabulary.symbols_mut());
+        self.activity = None;
     }
 
     /// When to tick again at the latest.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let queue = self.queue.next_deadline();
         queue.into_iter().chain(self.bindings.next_deadline()).min()
-    }
-
-    /// Whether [`Self::schedule_one`] has something to do.
-    pub fn has_ready(&self) -> bool {
-        !self.resumable.is_empty() || self.queue.has_ready()
     }
 
     /// Runs one scheduling cycle, if a pod is ready.
@@ -279,14 +272,8 @@ impl Engine {
     }
 
     /// Objects that cannot be read, with the reason.
-    pub fn quarantine(&self) -> &BTreeMap<String, String> {
+    pub fn quarantine(&self) -> &Quarantine {
         &self.quarantine
-    }
-
-    fn quarantine_object(&mut self, name: String, reason: String) {
-        if self.quarantine.len() < QUARANTINE_MAX || self.quarantine.contains_key(&name) {
-            self.quarantine.insert(name, reason);
-        }
     }
 }
 

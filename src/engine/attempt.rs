@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::engine::Engine;
 use crate::engine::cache::snapshot::{PodView, Snapshot};
 use crate::engine::decision::{BEST_NODES_KEPT, Decision, Outcome};
 use crate::engine::diagnosis::{Diagnosis, NO_NODES_AVAILABLE};
@@ -15,6 +14,7 @@ use crate::engine::queue::Rejectors;
 use crate::engine::queue_plugins::Ask;
 use crate::engine::report::FailureReason;
 use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
+use crate::engine::{Activity, Engine};
 use crate::model::pod_info::{PodInfo, PodUid};
 
 /// What an attempt found, before it is applied: all there is to know about it.
@@ -80,10 +80,10 @@ impl Engine {
             self.skip(&uid, &info);
             return Some(decision);
         };
-        self.current_attempt = Some((info.key.clone(), uid));
+        self.activity = Some(Activity::Deciding(info.key.clone(), uid));
         let found = self.find(&info, &profile, inspect);
         self.apply(found, &info, profile, &mut decision);
-        self.current_attempt = None;
+        self.activity = None;
         Some(decision)
     }
 

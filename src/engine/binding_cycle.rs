@@ -203,6 +203,7 @@ impl Engine {
         let Some(uid) = self.effects.owner(id) else {
             return;
         };
+        self.begin_deciding(&uid);
         if let EffectOutcome::Answered(answer) = outcome {
             return self.resume(uid, id, answer);
         }

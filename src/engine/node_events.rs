@@ -3,18 +3,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::engine::Engine;
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
 use crate::engine::queue::RecordedChange;
 use crate::engine::queue_plugins::Ask;
+use crate::engine::{Activity, Engine};
 use crate::model::objects::Node;
 
 impl Engine {
     pub(super) fn apply_node(&mut self, node: &Node) {
         let name: Arc<str> = node.metadata.name.as_deref().unwrap_or_default().into();
+        self.activity = Some(Activity::TakingInNode(Arc::clone(&name)));
         match self.cache.apply_node(node) {
             Ok(change) => {
-                self.quarantine.remove(&quarantine_key(&name));
+                self.quarantine.release_node(&name);
                 if !change.0.is_none() {
                     self.node_changed(name, change.0);
                 }
@@ -23,13 +24,17 @@ impl Engine {
                 let reason = format!(
                     "node {name:?} takes no pods: its allocatable resources are not valid: {error}"
                 );
-                self.quarantine_object(quarantine_key(&name), reason);
+                if self.quarantine.put_node(&name, &reason) {
+                    let observed = (format!("node {name}"), reason);
+                    self.observations.quarantined.push(observed);
+                }
             }
         }
     }
 
     pub(super) fn delete_node(&mut self, name: &str) {
-        self.quarantine.remove(&quarantine_key(name));
+        self.activity = Some(Activity::TakingInNode(name.into()));
+        self.quarantine.release_node(name);
         if self.cache.remove_node(name) {
             self.node_changed(name.into(), ActionType::DELETE);
         }
@@ -49,6 +54,7 @@ impl Engine {
         for name in gone {
             self.delete_node(&name);
         }
+        self.quarantine.retain_nodes(&names);
         for node in nodes {
             self.apply_node(node);
         }
@@ -67,8 +73,4 @@ impl Engine {
         };
         self.queue.move_all(self.now, &change, &plugins);
     }
-}
-
-fn quarantine_key(name: &str) -> String {
-    format!("node {name}")
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::engine::Engine;
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
 use crate::engine::queue::{RecordedChange, target_pod_change};
 use crate::engine::queue_plugins::Ask;
+use crate::engine::{Activity, Engine};
 use crate::model::objects::Pod;
 use crate::model::pod_class::InvalidPod;
 use crate::model::pod_info::{PodInfo, PodKey, PodUid};
@@ -14,12 +14,13 @@ use crate::model::pod_info::{PodInfo, PodKey, PodUid};
 impl Engine {
     pub(super) fn apply_pod(&mut self, pod: &Pod) {
         let (uid, key) = (PodUid::of(pod), PodKey::of(&pod.metadata));
+        self.activity = Some(Activity::TakingInPod(key.clone(), uid.clone()));
         if let Some(other) = self.known.get(&key).filter(|other| **other != uid).cloned() {
             // The name was given to a new pod, and the deletion of the old one was not seen.
             self.delete_pod(&other);
         }
         if pod.is_terminal() {
-            self.delete_pod(&uid);
+            self.pod_deleted(pod);
         } else if pod.bound_node().is_some() {
             self.apply_bound(pod, &uid, key);
         } else {
@@ -39,13 +40,23 @@ impl Engine {
         for uid in gone {
             self.delete_pod(&uid);
         }
+        let keys = pods.iter().map(|pod| PodKey::of(&pod.metadata)).collect();
+        self.quarantine.retain_pods(&keys);
         for pod in pods {
             self.apply_pod(pod);
         }
     }
 
+    /// The watch says that the pod is gone.
+    pub(super) fn pod_deleted(&mut self, pod: &Pod) {
+        let (uid, key) = (PodUid::of(pod), PodKey::of(&pod.metadata));
+        self.quarantine.release_pod(&key);
+        self.activity = Some(Activity::TakingInPod(key, uid.clone()));
+        self.delete_pod(&uid);
+    }
+
     /// The pod is gone, wherever it was.
-    pub(super) fn delete_pod(&mut self, uid: &PodUid) {
+    fn delete_pod(&mut self, uid: &PodUid) {
         self.forget_pending(uid);
         self.abandon_binding(uid);
         let Some(info) = self.cache.remove_pod(uid) else {
@@ -73,7 +84,8 @@ impl Engine {
             Ok(info) => info,
             Err(error) => return self.quarantine_pod(&key, &error),
         };
-        self.quarantine.remove(&quarantine_key(&key));
+        self.quarantine.release_pod(&key);
+        self.abandon_outrun_binding(uid, info.node_name.as_deref());
         self.forget_pending(uid);
         let node = info.node_name.clone();
         let class = Arc::clone(self.cache.vocabulary.pod_class(info.class));
@@ -118,6 +130,7 @@ impl Engine {
             return;
         }
         if self.profiles.get(pod.profile_name()).is_none() {
+            self.quarantine.release_pod(&key);
             return self.forget_pending(uid);
         }
         let info = match self.cache.vocabulary.compile_pod(pod) {
@@ -128,7 +141,7 @@ impl Engine {
                 return self.quarantine_pod(&key, &error);
             }
         };
-        self.quarantine.remove(&quarantine_key(&key));
+        self.quarantine.release_pod(&key);
         self.known.insert(key, uid.clone());
         let plugins = Ask {
             profiles: &self.profiles,
@@ -151,7 +164,11 @@ impl Engine {
     }
 
     fn quarantine_pod(&mut self, key: &PodKey, error: &InvalidPod) {
-        self.quarantine_object(quarantine_key(key), error.to_string());
+        let reason = error.to_string();
+        if self.quarantine.put_pod(key, &reason) {
+            let observed = (format!("pod {key}"), reason);
+            self.observations.quarantined.push(observed);
+        }
     }
 
     /// Tells the queue that a pod on a node came, changed or went.
@@ -181,8 +198,4 @@ impl Engine {
             self.cache.vocabulary.release_pod(&assumed);
         }
     }
-}
-
-fn quarantine_key(key: &PodKey) -> String {
-    format!("pod {key}")
 }

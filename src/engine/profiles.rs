@@ -1,5 +1,6 @@
 //! The profiles that run, and those that went while pods of theirs were on their way.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use crate::model::symbols::Symbols;
 pub(super) struct Profiles {
     running: BTreeMap<Arc<str>, Arc<Profile>>,
     retired: Vec<Arc<Profile>>,
+    asked: RefCell<Option<PodUid>>,
 }
 
 impl Profiles {
@@ -27,6 +29,19 @@ impl Profiles {
         self.running
             .values()
             .filter_map(move |profile| profile.plugin_named(name))
+    }
+
+    /// Asks plugins about `pod`, which is known from [`Self::asked`] if one of them panics.
+    pub(super) fn ask_about<T>(&self, pod: &PodUid, ask: impl FnOnce() -> T) -> T {
+        self.asked.replace(Some(pod.clone()));
+        let answer = ask();
+        self.asked.replace(None);
+        answer
+    }
+
+    /// The pod that plugins are being asked about.
+    pub(super) fn asked(&self) -> Option<PodUid> {
+        self.asked.borrow().clone()
     }
 
     fn replace(&mut self, profiles: Vec<Profile>) {

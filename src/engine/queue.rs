@@ -175,11 +175,6 @@ impl SchedulingQueue {
         std::mem::take(&mut self.scheduled_after_flush)
     }
 
-    /// Whether [`Self::pop`] would give a pod.
-    pub fn has_ready(&self) -> bool {
-        self.places.first_ready().is_some()
-    }
-
     /// A pod without a node is new. A pod that is here already is updated.
     pub fn add(
         &mut self,

@@ -30,8 +30,8 @@ impl QueuePlugins for Ask<'_> {
         };
         let sort = profile.plugin(profile.points.queue_sort).as_queue_sort();
         let view = PodView::new(pod, &self.cache.vocabulary);
-        sort.map(|plugin| plugin.sort_key(&view, queued))
-            .unwrap_or_default()
+        let key = || sort.map(|plugin| plugin.sort_key(&view, queued));
+        self.profiles.ask_about(&pod.uid, key).unwrap_or_default()
     }
 
     fn pre_enqueue(&self, pod: &PodInfo) -> Option<Rejection> {
@@ -43,6 +43,7 @@ impl QueuePlugins for Ask<'_> {
                 .filter_map(|index| profile.plugin(*index).as_pre_enqueue())
                 .find_map(|plugin| plugin.pre_enqueue(&view))
         };
+        let ask = || self.profiles.ask_about(&pod.uid, ask);
         // Upstream's status of this point is `Success`, whatever the plugins say.
         let (point, status) = (ObservedPoint::PreEnqueue, StatusCode::Success);
         self.observer
@@ -77,7 +78,9 @@ impl QueuePlugins for Ask<'_> {
             object: change.object.as_ref(),
             cluster,
         };
-        Some(extensions.queueing_hint(&seen, &PodView::new(pod, &self.cache.vocabulary)))
+        let view = PodView::new(pod, &self.cache.vocabulary);
+        let hint = || extensions.queueing_hint(&seen, &view);
+        Some(self.profiles.ask_about(&pod.uid, hint))
     }
 
     fn is_registered(&self, plugin: PluginName, change: &RecordedChange) -> bool {

@@ -11,9 +11,12 @@
 
 mod inputs;
 mod recovery;
+mod set_aside;
 mod stopwatch;
+#[cfg(test)]
+mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,9 +28,11 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
 
+use crate::apis::effective_profile::EffectiveProfile;
 use crate::engine::decision::{Decision, Outcome};
 use crate::engine::effect::{Effect, EffectAction};
 use crate::engine::event::ClusterEvent;
+use crate::engine::framework::profile::Profile;
 use crate::engine::queue::Place;
 use crate::engine::{Engine, EngineConfig};
 use crate::kubernetes::clock::Clock;
@@ -38,10 +43,12 @@ use crate::kubernetes::leadership::Leadership;
 use crate::kubernetes::leadership::heartbeat::Heartbeat;
 use crate::kubernetes::profiles::RunningProfile;
 use crate::metrics::SchedulerMetrics;
-use crate::model::pod_info::PodUid;
-use crate::plugins::registry::Registry;
+use crate::model::symbols::Symbols;
+use crate::plugins::registry::BuildError;
 
 pub use inputs::Inputs;
+pub use recovery::SecondPanic;
+use set_aside::SetAside;
 
 /// Cycles in a row before the loop looks at what happened meanwhile.
 const CYCLES_PER_TURN: usize = 64;
@@ -52,6 +59,10 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Waits until the watches have seen what is in the API server now.
 pub type Barrier = Box<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+
+/// Builds the plugins of a generation of a profile, as [`crate::plugins::registry::Registry`] does.
+pub type BuildProfile =
+    Box<dyn Fn(&EffectiveProfile, i64, &mut Symbols) -> Result<Profile, BuildError> + Send + Sync>;
 
 /// Pending pods by profile and place.
 pub type Pending = BTreeMap<Arc<str>, BTreeMap<Place, usize>>;
@@ -72,6 +83,8 @@ pub struct DriverConfig {
     pub events: EventSink,
     /// What a new leader waits for.
     pub barrier: Barrier,
+    /// How profiles become plugins.
+    pub build_profile: BuildProfile,
     /// What is counted.
     pub metrics: SchedulerMetrics,
 }
@@ -95,8 +108,7 @@ pub struct Driver {
     reports: DriverReports,
     phase: Phase,
     profiles: Arc<Vec<RunningProfile>>,
-    /// Pods whose cycle panicked; they are not fed again until they change.
-    set_aside: BTreeSet<PodUid>,
+    set_aside: SetAside,
     last_panic: Option<Instant>,
     next_report: Instant,
 }
@@ -114,15 +126,6 @@ enum Phase {
     Scheduling,
 }
 
-/// Why the loop ended.
-#[derive(Debug, PartialEq, Eq)]
-pub enum DriverEnd {
-    /// It was asked to.
-    Cancelled,
-    /// Two panics within a minute: the state cannot be trusted.
-    Panicked,
-}
-
 impl Driver {
     /// A loop that has not begun.
     pub fn new(config: DriverConfig, inputs: Inputs, reports: DriverReports) -> Self {
@@ -137,26 +140,21 @@ impl Driver {
             reports,
             phase: Phase::Syncing,
             profiles: Arc::default(),
-            set_aside: BTreeSet::new(),
+            set_aside: SetAside::default(),
             last_panic: None,
             next_report,
         }
     }
 
     /// Turns until `cancel`, which ends deciding at once; effects that were handed over are the
-    /// dispatcher's to finish.
-    pub async fn run(mut self, cancel: CancellationToken) -> DriverEnd {
+    /// dispatcher's to finish. An error is a reason to end the process.
+    pub async fn run(mut self, cancel: CancellationToken) -> Result<(), SecondPanic> {
         while !cancel.is_cancelled() {
             self.config.heartbeat.beat();
-            self.engine.tick(self.config.clock.timestamp());
-            let took = match catch_unwind(AssertUnwindSafe(|| self.turn()))
-                .map_err(|panic| recovery::panic_text(&*panic))
-            {
+            let took = match catch_unwind(AssertUnwindSafe(|| self.turn())) {
                 Ok(took) => took,
                 Err(panic) => {
-                    if !self.recover(panic).await {
-                        return DriverEnd::Panicked;
-                    }
+                    self.recover(&*panic)?;
                     true
                 }
             };
@@ -175,11 +173,12 @@ impl Driver {
                 () = leadership_changed(&self.config.leadership, &self.phase) => {}
             }
         }
-        DriverEnd::Cancelled
+        Ok(())
     }
 
     /// Takes in what happened, and decides. Tells whether there was anything to do.
     fn turn(&mut self) -> bool {
+        self.engine.tick(self.config.clock.timestamp());
         let took = self.take_in();
         self.advance_phase();
         let decided = matches!(self.phase, Phase::Scheduling) && self.decide();
@@ -192,37 +191,18 @@ impl Driver {
             self.apply_profiles(profiles);
             took = true;
         }
-        for event in self.inputs.take() {
+        self.inputs.take();
+        while let Some(event) = self.inputs.next_event() {
             took = true;
-            if let Some(event) = self.without_set_aside(event) {
-                self.engine.handle(event);
-            }
+            self.tell(event);
         }
         took
     }
 
-    /// Pods that made a cycle panic are left out; they come back when they get a node or a new UID.
-    fn without_set_aside(&mut self, event: ClusterEvent) -> Option<ClusterEvent> {
-        if self.set_aside.is_empty() {
-            return Some(event);
-        }
-        match event {
-            ClusterEvent::PodApplied(pod)
-                if pod.bound_node().is_none() && self.set_aside.contains(&PodUid::of(&pod)) =>
-            {
-                None
-            }
-            ClusterEvent::PodDeleted(pod) => {
-                self.set_aside.remove(&PodUid::of(&pod));
-                Some(ClusterEvent::PodDeleted(pod))
-            }
-            ClusterEvent::PodsResynced(mut pods) => {
-                pods.retain(|pod| {
-                    pod.bound_node().is_some() || !self.set_aside.contains(&PodUid::of(pod))
-                });
-                Some(ClusterEvent::PodsResynced(pods))
-            }
-            other => Some(other),
+    /// Tells the engine, unless it is about an object that was set aside.
+    fn tell(&mut self, event: ClusterEvent) {
+        if let Some(event) = self.set_aside.admit(event) {
+            self.engine.handle(event);
         }
     }
 
@@ -231,7 +211,7 @@ impl Driver {
         let mut active = BTreeMap::new();
         for profile in profiles.iter() {
             let (effective, generation) = (&profile.effective, profile.generation);
-            match Registry.build(effective, generation, self.engine.symbols_mut()) {
+            match (self.config.build_profile)(effective, generation, self.engine.symbols_mut()) {
                 Ok(profile) => {
                     active.insert(Arc::clone(&profile.scheduler_name), generation);
                     built.push(profile);
@@ -243,8 +223,7 @@ impl Driver {
         self.profiles = profiles;
         self.engine.handle(ClusterEvent::ProfilesChanged(built));
         // Pods of a new profile were passed over so far.
-        self.engine
-            .handle(ClusterEvent::PodsResynced(self.inputs.all_pods()));
+        self.tell(ClusterEvent::PodsResynced(self.inputs.all_pods()));
         self.reports.active.send_replace(active);
     }
 
@@ -263,7 +242,13 @@ impl Driver {
             }
             Phase::Standby if leads => {
                 info!("leading: waiting until the watches have caught up");
-                self.phase = Phase::CatchingUp(tokio::spawn((self.config.barrier)()));
+                let (dispatcher, barrier) =
+                    (self.config.dispatcher.clone(), (self.config.barrier)());
+                self.phase = Phase::CatchingUp(tokio::spawn(async move {
+                    // What an engine before a panic has begun would be bound behind the barrier.
+                    dispatcher.wait_until_idle().await;
+                    barrier.await
+                }));
             }
             Phase::CatchingUp(_) | Phase::Scheduling if !leads => self.phase = Phase::Standby,
             Phase::CatchingUp(barrier) if barrier.is_finished() => {
@@ -323,6 +308,12 @@ impl Driver {
     fn report(&mut self) {
         let observations = self.engine.take_observations();
         self.config.metrics.observe(&observations);
+        for (object, reason) in &observations.quarantined {
+            warn!(
+                object,
+                reason, "object cannot be read and is left out until it is corrected"
+            );
+        }
         let now = self.config.clock.now();
         if now < self.next_report {
             return;
@@ -337,7 +328,7 @@ impl Driver {
         );
         self.config
             .metrics
-            .set_quarantined(self.engine.quarantine().len());
+            .set_quarantined(self.engine.quarantine().len() + self.set_aside.len());
         let pending = self.engine.pending_by_profile();
         self.reports.pending.send_if_modified(|before| {
             let changed = *before != pending;

@@ -17,7 +17,7 @@ use tracing::{error, info, warn};
 use crate::kubernetes::barrier;
 use crate::kubernetes::clients::{ClientError, Clients};
 use crate::kubernetes::clock::Clock;
-use crate::kubernetes::driver::{Driver, DriverConfig, DriverEnd, DriverReports, Inputs};
+use crate::kubernetes::driver::{Driver, DriverConfig, DriverReports, Inputs};
 use crate::kubernetes::leadership::Leadership;
 use crate::kubernetes::leadership::elector::Outcome;
 use crate::kubernetes::leadership::heartbeat::Heartbeat;
@@ -32,6 +32,7 @@ use crate::kubernetes::{dispatcher, events};
 use crate::metrics::{ElectionCollector, Metrics};
 use crate::model::objects;
 use crate::options::Config;
+use crate::plugins::registry::Registry;
 
 /// Watch events that wait for the loop at most; beyond it the watches wait.
 const EVENTS_WAITING: usize = 4096;
@@ -372,6 +373,9 @@ fn spawn_all(
             dispatcher,
             events: sink,
             barrier,
+            build_profile: Box::new(|profile, generation, symbols| {
+                Registry.build(profile, generation, symbols)
+            }),
             metrics: metrics.scheduler.clone(),
         },
         Inputs::new(nodes, pods, listed, completions, running),
@@ -384,8 +388,8 @@ fn spawn_all(
     tasks.spawn("scheduling loop", {
         let deciding = deciding.clone();
         async move {
-            if driver.run(deciding).await == DriverEnd::Panicked {
-                error!("the scheduling loop gave up");
+            if let Err(error) = driver.run(deciding).await {
+                error!(%error, "the scheduling loop gave up");
             }
         }
     });

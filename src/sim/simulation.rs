@@ -130,9 +130,9 @@ impl Simulation {
     /// Hands the object at `place` to the engine, which must be able to read it.
     fn apply(&mut self, event: ClusterEvent, place: &Place) -> Result<(), SimError> {
         self.engine.handle(event);
-        match self.engine.quarantine().values().next() {
+        match self.engine.quarantine().iter().next() {
             None => Ok(()),
-            Some(reason) => Err(SimError::document(
+            Some((_, reason)) => Err(SimError::document(
                 place.clone(),
                 reason,
                 "write quantities as Kubernetes does, such as 500m or 2Gi",

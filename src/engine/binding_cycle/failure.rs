@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::engine::binding_cycle::Binding;
+use crate::engine::binding_cycle::{Binding, Stage};
 use crate::engine::diagnosis::Diagnosis;
 use crate::engine::effect::{EffectFailure, FailureKind};
 use crate::engine::framework::extension_points::Refusal;
 use crate::engine::framework::{ActionType, PluginError, PluginName};
+use crate::engine::observer::StatusCode;
 use crate::engine::queue::Rejectors;
 use crate::engine::queue_plugins::Ask;
 use crate::engine::report::FailureReason;
@@ -89,7 +90,10 @@ impl Engine {
             return;
         };
         self.observe_failed_binding(&binding, FailureReason::SchedulerError);
-        self.known.remove(&info.key);
+        // A pod that the watch has confirmed meanwhile stays known.
+        if self.cache.pod(uid).is_none() {
+            self.known.remove(&info.key);
+        }
         if let Some(queued) = binding.queued {
             self.cache.vocabulary.release_pod(&queued.info);
         } else {
@@ -99,9 +103,22 @@ impl Engine {
         self.cache.vocabulary.release_pod(&info);
     }
 
+    /// The watch says that the pod is on `node`: unless our own binding brought it there, it ends
+    /// here, and with it what was reserved. The room on the node is freed by the caller.
+    pub(in crate::engine) fn abandon_outrun_binding(&mut self, uid: &PodUid, node: Option<&str>) {
+        let is_ours = |binding: &Binding| {
+            matches!(binding.stage, Stage::Binding(..)) && node == Some(&*binding.node)
+        };
+        let outrun = self.bindings.0.get(uid);
+        if outrun.is_some_and(|binding| !is_ours(binding)) {
+            self.abandon_binding(uid);
+        }
+    }
+
     /// The watch says that the pod is gone: its chain ends here. The room on the node is freed by
     /// the caller.
     pub(in crate::engine) fn abandon_binding(&mut self, uid: &PodUid) {
+        self.observe_permit_wait(uid, StatusCode::Unschedulable);
         let Some(mut binding) = self.bindings.0.remove(uid) else {
             return;
         };

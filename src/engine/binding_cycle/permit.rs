@@ -111,6 +111,7 @@ impl Engine {
             }
         }
         for (uid, rejection) in expired {
+            self.begin_deciding(&uid);
             self.observe_permit_wait(&uid, StatusCode::from(&rejection));
             self.fail_binding(&uid, Refusal::Rejected(rejection));
         }

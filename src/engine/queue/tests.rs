@@ -143,7 +143,7 @@ impl Script {
     }
 
     fn pop(&mut self) -> Option<String> {
-        let ready = self.queue.has_ready();
+        let ready = self.queue.places.first_ready().is_some();
         let popped = self.queue.pop(self.now);
         assert_eq!(ready, popped.is_some());
         self.check();

@@ -137,3 +137,23 @@ fn the_room_of_pods_that_ended_is_free() {
     driver.pod(&job.status(json!({"phase": "Succeeded"})));
     assert_eq!(driver.placed(), "n");
 }
+
+#[test]
+fn a_pod_that_somebody_else_binds_during_its_binding_stays_where_the_watch_says() {
+    for kind in [FailureKind::AlreadyBound, FailureKind::Gone] {
+        for on in ["other", "n"] {
+            let mut driver = Driver::new([make_node("n")]);
+            let pod = make_pod("p");
+            driver.pod(&pod);
+            driver.placed();
+            driver.node(&make_node("other"));
+            driver.pod(&pod.clone().on(on));
+            driver.fail_binding(kind);
+            assert_eq!(driver.engine.cache_size().pods, 1);
+            assert_eq!(driver.engine.cache_size().assumed_pods, 0);
+            assert!(driver.events().is_empty());
+            driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+            driver.assert_empty();
+        }
+    }
+}

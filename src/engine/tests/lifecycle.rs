@@ -139,12 +139,48 @@ fn objects_that_cannot_be_read_are_set_aside_alone() {
     driver.pod(&make_pod("p"));
     assert_eq!(driver.placed(), "good");
     assert!(driver.schedule().is_none());
-    let names: Vec<_> = driver.engine.quarantine().keys().cloned().collect();
+    let quarantine = driver.engine.quarantine().iter();
+    let names: Vec<_> = quarantine.map(|(name, _)| name).collect();
     assert_eq!(names, ["node bad", "pod default/bad"]);
     assert_eq!(driver.events(), ["FailedScheduling"]);
     driver.node(&node("bad"));
     driver.pod(&make_pod("bad").request("cpu", "1"));
     driver.placed();
+    assert!(driver.engine.quarantine().is_empty());
+}
+
+#[test]
+fn objects_that_cannot_be_read_are_forgotten_when_they_are_deleted() {
+    let unreadable = || {
+        let mut driver = Driver::new([make_node("bad").allocatable(&[("cpu", "lots")])]);
+        driver.pod(&make_pod("bad").request("cpu", "abc"));
+        driver.pod(&make_pod("bound").request("cpu", "abc").on("bad"));
+        let found = driver.engine.take_observations().quarantined;
+        let names: Vec<_> = found.into_iter().map(|(name, _)| name).collect();
+        let expected = ["node bad", "pod default/bad", "pod default/bound"];
+        assert_eq!(names, expected);
+        assert_eq!(driver.engine.quarantine().len(), 3);
+        driver.pod(&make_pod("bad").request("cpu", "abc"));
+        assert!(driver.engine.take_observations().quarantined.is_empty());
+        driver
+    };
+    let mut driver = unreadable();
+    driver.delete(&make_pod("bad"));
+    driver.pod(
+        &make_pod("bound")
+            .on("bad")
+            .status(json!({"phase": "Failed"})),
+    );
+    let node = make_node("bad").object();
+    driver
+        .engine
+        .handle(ClusterEvent::NodeDeleted(Arc::new(node)));
+    assert!(driver.engine.quarantine().is_empty());
+    let mut driver = unreadable();
+    driver
+        .engine
+        .handle(ClusterEvent::NodesResynced(Vec::new()));
+    driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
     assert!(driver.engine.quarantine().is_empty());
 }
 

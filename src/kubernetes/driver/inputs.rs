@@ -1,9 +1,9 @@
 //! What the loop is fed with: the watches, the completions, the profiles.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use kube::runtime::reflector::Store;
+use kube::runtime::reflector::{ObjectRef, Store};
 use tokio::sync::{mpsc, watch};
 
 use crate::engine::cache::listers::{LISTED_KINDS, ListedEvent};
@@ -12,6 +12,7 @@ use crate::kubernetes::dispatcher::Completion;
 use crate::kubernetes::profiles::RunningProfile;
 use crate::kubernetes::watch::WatchEvent;
 use crate::model::objects::{Node, Pod};
+use crate::model::pod_info::{PodKey, PodUid};
 
 /// Events of one kind taken in one turn at most, so that the heart beats during a storm.
 const EVENTS_PER_TURN: usize = 1024;
@@ -27,8 +28,8 @@ pub struct Inputs {
     completions: mpsc::UnboundedReceiver<Completion>,
     profiles: watch::Receiver<Option<Arc<Vec<RunningProfile>>>>,
     profiles_seen: bool,
-    /// Taken while waiting.
-    early: Vec<ClusterEvent>,
+    /// Taken out of the channels, and kept over a panic: what is in no store comes only once.
+    taken: VecDeque<ClusterEvent>,
 }
 
 #[derive(Debug)]
@@ -39,13 +40,17 @@ struct Input<K: kube::Resource<DynamicType = ()> + 'static> {
 }
 
 impl<K: kube::Resource<DynamicType = ()> + Clone + 'static> Input<K> {
-    fn take(&mut self, into: &mut Vec<ClusterEvent>, convert: fn(WatchEvent<K>) -> ClusterEvent) {
+    fn take(
+        &mut self,
+        into: &mut VecDeque<ClusterEvent>,
+        convert: fn(WatchEvent<K>) -> ClusterEvent,
+    ) {
         for _ in 0..EVENTS_PER_TURN {
             let Ok(event) = self.events.try_recv() else {
                 return;
             };
             self.note(&event);
-            into.push(convert(event));
+            into.push_back(convert(event));
         }
     }
 
@@ -79,7 +84,7 @@ impl Inputs {
             completions,
             profiles,
             profiles_seen: false,
-            early: Vec::new(),
+            taken: VecDeque::new(),
         }
     }
 
@@ -91,23 +96,27 @@ impl Inputs {
             && self.profiles_seen
     }
 
-    /// What has happened, completions first, then nodes and what else a pod is judged by
+    /// Takes what has happened, completions first, then nodes and what else a pod is judged by
     /// before pods: nothing is older than the pod.
-    pub(super) fn take(&mut self) -> Vec<ClusterEvent> {
-        let mut events = std::mem::take(&mut self.early);
+    pub(super) fn take(&mut self) {
+        let events = &mut self.taken;
         while let Ok(Completion { id, outcome }) = self.completions.try_recv() {
-            events.push(ClusterEvent::EffectCompleted { id, outcome });
+            events.push_back(ClusterEvent::EffectCompleted { id, outcome });
         }
-        self.nodes.take(&mut events, node_event);
+        self.nodes.take(events, node_event);
         for _ in 0..EVENTS_PER_TURN {
             let Ok(event) = self.listed.try_recv() else {
                 break;
             };
             self.listed_synced.extend(event.resynced_kind());
-            events.push(ClusterEvent::Listed(event));
+            events.push_back(ClusterEvent::Listed(event));
         }
-        self.pods.take(&mut events, pod_event);
-        events
+        self.pods.take(events, pod_event);
+    }
+
+    /// The next event of those that were taken.
+    pub(super) fn next_event(&mut self) -> Option<ClusterEvent> {
+        self.taken.pop_front()
     }
 
     /// The profiles to run, if they changed.
@@ -128,6 +137,20 @@ impl Inputs {
     /// Everything the node watch has seen.
     pub(super) fn all_nodes(&self) -> Vec<Arc<Node>> {
         self.nodes.store.state()
+    }
+
+    /// The pod as the watch has seen it last, unless another one has its name by now.
+    pub(super) fn pod(&self, key: &PodKey, uid: &PodUid) -> Option<Arc<Pod>> {
+        let name = ObjectRef::new(&key.name).within(&key.namespace);
+        self.pods
+            .store
+            .get(&name)
+            .filter(|pod| PodUid::of(pod) == *uid)
+    }
+
+    /// The node as the watch has seen it last.
+    pub(super) fn node(&self, name: &str) -> Option<Arc<Node>> {
+        self.nodes.store.get(&ObjectRef::new(name))
     }
 
     /// Waits until something happens.
@@ -154,7 +177,7 @@ impl Inputs {
             }
             else => std::future::pending().await,
         };
-        self.early.push(event);
+        self.taken.push_back(event);
     }
 }
 

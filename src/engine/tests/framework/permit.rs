@@ -93,3 +93,54 @@ fn a_pod_that_waited_too_long_goes_back_with_the_reason_and_frees_the_room() {
     driver.delete(&member);
     driver.assert_empty();
 }
+
+/// A pod that waits, and the calls of the plugin that holds it.
+fn waiting() -> (Driver, PodBuilder, Arc<Mutex<Vec<String>>>) {
+    let probe = Probe {
+        permit: Some(gang),
+        ..Probe::new("gang")
+    };
+    let log = Arc::clone(&probe.log);
+    let mut driver = Driver::new([small("n"), small("full")]).with_probes(&[probe], Vec::new());
+    driver.pod(&make_pod("filler").request("cpu", "1").on("full"));
+    let member = make_pod("member").request("cpu", "1");
+    driver.pod(&member);
+    assert_eq!(driver.placed(), "n");
+    driver.effects.clear();
+    (driver, member, log)
+}
+
+#[test]
+fn a_pod_that_somebody_else_binds_while_it_waits_is_let_go_at_once() {
+    for (node, expected) in [("full", "pod_binding"), ("n", "pod_status_patch")] {
+        let (mut driver, member, log) = waiting();
+        driver.pod(&member.clone().on(node));
+        assert_eq!(*log.lock().unwrap(), ["reserve gang", "unreserve gang"]);
+        assert_eq!(driver.engine.next_deadline(), None);
+        assert_eq!(driver.engine.cache_size().assumed_pods, 0);
+        assert_eq!(driver.engine.cache_size().pods, 2);
+        driver.wait(LIMIT);
+        assert!(driver.engine.drain_effects().next().is_none());
+        // Its room is free, unless it is there; and there is nobody that the leader could let go.
+        let leader = make_pod("leader").request("cpu", "1");
+        driver.pod(&leader.node_selector("kubernetes.io/hostname", "n"));
+        driver.schedule();
+        driver.action(expected);
+        driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+        driver.assert_empty();
+    }
+}
+
+#[test]
+fn a_pod_that_is_deleted_while_it_waits_is_let_go_at_once() {
+    let (mut driver, member, log) = waiting();
+    driver.delete(&member);
+    assert_eq!(*log.lock().unwrap(), ["reserve gang", "unreserve gang"]);
+    assert_eq!(driver.engine.next_deadline(), None);
+    assert_eq!(driver.engine.cache_size().pods, 1);
+    driver.wait(LIMIT);
+    assert!(driver.engine.drain_effects().next().is_none());
+    driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+    driver.assert_empty();
+    assert_eq!(log.lock().unwrap().len(), 2, "nothing is undone twice");
+}

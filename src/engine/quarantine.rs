@@ -1,0 +1,75 @@
+//! Objects that cannot be read: left out, with the reason, until they are corrected or deleted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::model::pod_info::PodKey;
+
+/// Objects of a kind that are remembered at most; the log has the rest.
+const REMEMBERED_MAX: usize = 1024;
+
+/// Nodes and pods that cannot be read, with the reason.
+#[derive(Debug, Default)]
+pub struct Quarantine {
+    nodes: BTreeMap<Arc<str>, String>,
+    pods: BTreeMap<PodKey, String>,
+}
+
+impl Quarantine {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len() + self.pods.len()
+    }
+
+    /// Whether everything can be read.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What there is, nodes first: `node NAME` or `pod NAMESPACE/NAME`, and the reason.
+    pub fn iter(&self) -> impl Iterator<Item = (String, &str)> {
+        let nodes = self.nodes.iter();
+        let pods = self.pods.iter();
+        nodes
+            .map(|(name, reason)| (format!("node {name}"), &**reason))
+            .chain(pods.map(|(key, reason)| (format!("pod {key}"), &**reason)))
+    }
+
+    /// Tells whether that is news.
+    pub(super) fn put_node(&mut self, name: &Arc<str>, reason: &str) -> bool {
+        put(&mut self.nodes, name, reason)
+    }
+
+    /// Tells whether that is news.
+    pub(super) fn put_pod(&mut self, key: &PodKey, reason: &str) -> bool {
+        put(&mut self.pods, key, reason)
+    }
+
+    pub(super) fn release_node(&mut self, name: &str) {
+        self.nodes.remove(name);
+    }
+
+    pub(super) fn release_pod(&mut self, key: &PodKey) {
+        self.pods.remove(key);
+    }
+
+    /// There are no other nodes than these.
+    pub(super) fn retain_nodes(&mut self, names: &BTreeSet<&str>) {
+        self.nodes.retain(|name, _| names.contains(&**name));
+    }
+
+    /// There are no other pods than these.
+    pub(super) fn retain_pods(&mut self, keys: &BTreeSet<PodKey>) {
+        self.pods.retain(|key, _| keys.contains(key));
+    }
+}
+
+fn put<K: Clone + Ord>(objects: &mut BTreeMap<K, String>, name: &K, reason: &str) -> bool {
+    if objects.get(name).is_some_and(|known| known == reason) {
+        return false;
+    }
+    if objects.len() < REMEMBERED_MAX || objects.contains_key(name) {
+        objects.insert(name.clone(), reason.to_owned());
+    }
+    true
+}
