@@ -129,6 +129,43 @@ status: {nominatedNodeName: n2}`})["p"]
 	}
 }
 
+func TestNominationsOfTheFilesOutliveAttemptsThatAreTakenBack(t *testing.T) {
+	const cluster = threeNodes + `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: nominated}, spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}, status: {nominatedNodeName: n1}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: after}, spec: {containers: [{name: c, resources: {requests: {cpu: 1500m}}}]}}`
+	got := answers(t, request{Cluster: cluster, Stateless: true})
+	if got["nominated"].Node != "n1" || got["after"].Node != "n2" || got["after"].Rejections["n1"].Plugin != "NodeResourcesFit" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDevicesStayWithTheClaimThatGotThem(t *testing.T) {
+	var cluster strings.Builder
+	cluster.WriteString(threeNodes + `
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: example.com, nodeName: n2,
+ pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: [{name: g}]}}`)
+	for _, name := range []string{"first", "second"} {
+		fmt.Fprintf(&cluster, `
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: %[1]s}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: %[1]s}, spec: {resourceClaims: [{name: x, resourceClaimName: %[1]s}], containers: [{name: c, resources: {claims: [{name: x}]}}]}}`, name)
+	}
+	got := answers(t, request{Cluster: cluster.String()})
+	if got["first"].Node != "n2" || got["second"].Outcome != "unschedulable" {
+		t.Errorf("%+v", got)
+	}
+	alone := answers(t, request{Cluster: cluster.String(), Stateless: true})
+	if alone["first"].Node != "n2" || alone["second"].Node != "n2" {
+		t.Errorf("%+v", alone)
+	}
+}
+
 func TestVolumesOfEqualSizeAreTakenByNameAndStayTaken(t *testing.T) {
 	var cluster strings.Builder
 	cluster.WriteString(threeNodes)
