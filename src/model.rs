@@ -13,6 +13,7 @@ pub mod object_key;
 pub mod objects;
 pub mod pod_class;
 pub mod pod_info;
+pub mod pod_volume;
 pub mod quantity;
 pub mod requests;
 pub mod resources;

@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::model::host_port::HostPort;
 use crate::model::node_selector::{NodeSelectorTerm, PreferredTerm};
 use crate::model::objects::pod::{Pod, PodSpec, Volume};
+use crate::model::pod_volume::PodVolume;
 use crate::model::quantity::InvalidQuantity;
 use crate::model::requests::pod_requests;
 use crate::model::resources::Resources;
@@ -39,6 +40,11 @@ pub struct PodClass {
     pub scored_requests: NonZeroRequests,
     /// Images of containers, init containers and image volumes, normalised, one entry each.
     pub images: Box<[Symbol]>,
+    /// Volumes that tie the pod to a place or count on a node, in the order of the object.
+    pub volumes: Box<[PodVolume]>,
+    /// The namespace of the pod, if it has claims: they are looked up there. Claims made for one
+    /// pod also have its name, which is not part of the class.
+    pub claim_namespace: Option<Symbol>,
     /// What the pod needs that only a later release judges.
     pub unimplemented: UnimplementedNeeds,
 }
@@ -105,7 +111,13 @@ impl PodClass {
             .affinity
             .as_ref()
             .and_then(|affinity| affinity.node_affinity.as_ref());
+        let volumes = compile_volumes(spec, scope);
         Ok(Self {
+            claim_namespace: volumes
+                .iter()
+                .any(PodVolume::is_claim)
+                .then(|| scope.intern(pod.metadata.namespace.as_deref().unwrap_or_default())),
+            volumes,
             node_name: non_empty(spec.node_name.as_deref()).map(|name| scope.intern(name)),
             node_selector: compile_selector(spec, scope),
             required_terms: affinity
@@ -184,6 +196,13 @@ fn compile_images(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[Symbol]> 
         .map(|container| container.image.as_deref().unwrap_or(""))
         .chain(volumes.map(|image| image.reference.as_str()))
         .map(|image| scope.intern(&normalized_image_name(image)))
+        .collect()
+}
+
+fn compile_volumes(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[PodVolume]> {
+    let volumes = spec.volumes.iter();
+    volumes
+        .filter_map(|volume| PodVolume::compile(volume, scope))
         .collect()
 }
 

@@ -140,13 +140,19 @@ pub struct Volume {
     /// A claim made for this pod.
     pub ephemeral: Option<Present>,
     /// GCE disk.
-    pub gce_persistent_disk: Option<Present>,
+    pub gce_persistent_disk: Option<GcePersistentDisk>,
     /// AWS disk.
-    pub aws_elastic_block_store: Option<Present>,
+    pub aws_elastic_block_store: Option<VolumeById>,
     /// Ceph block device.
-    pub rbd: Option<Present>,
+    pub rbd: Option<RbdVolume>,
     /// iSCSI disk.
-    pub iscsi: Option<Present>,
+    pub iscsi: Option<IscsiVolume>,
+    /// Azure disk.
+    pub azure_disk: Option<AzureDisk>,
+    /// OpenStack disk.
+    pub cinder: Option<VolumeById>,
+    /// Portworx volume.
+    pub portworx_volume: Option<VolumeById>,
     /// An OCI image as a volume.
     pub image: Option<ImageVolumeSource>,
 }
@@ -158,6 +164,67 @@ pub struct ClaimVolumeSource {
     /// Name of the claim in the pod's namespace.
     #[serde(deserialize_with = "null_as_default")]
     pub claim_name: String,
+}
+
+/// A disk of Google's cloud.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GcePersistentDisk {
+    /// Name of the disk.
+    #[serde(deserialize_with = "null_as_default")]
+    pub pd_name: String,
+    /// Whether it is only read.
+    #[serde(deserialize_with = "null_as_default")]
+    pub read_only: bool,
+}
+
+/// A disk known by an identifier alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VolumeById {
+    /// The identifier.
+    #[serde(rename = "volumeID", deserialize_with = "null_as_default")]
+    pub volume_id: String,
+}
+
+/// A Ceph block device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RbdVolume {
+    /// Addresses of the monitors.
+    #[serde(deserialize_with = "null_as_default")]
+    pub monitors: Vec<String>,
+    /// The pool; the API server defaults it to `rbd`.
+    pub pool: Option<String>,
+    /// The image.
+    #[serde(deserialize_with = "null_as_default")]
+    pub image: String,
+    /// Whether it is only read.
+    #[serde(deserialize_with = "null_as_default")]
+    pub read_only: bool,
+}
+
+/// An iSCSI disk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct IscsiVolume {
+    /// The qualified name of the target.
+    #[serde(deserialize_with = "null_as_default")]
+    pub iqn: String,
+    /// Whether it is only read.
+    #[serde(deserialize_with = "null_as_default")]
+    pub read_only: bool,
+}
+
+/// A disk of Microsoft's cloud.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AzureDisk {
+    /// Address of the disk.
+    #[serde(rename = "diskURI", deserialize_with = "null_as_default")]
+    pub disk_uri: String,
+    /// `Managed`, `Dedicated` or `Shared`; the API server defaults it to `Shared`.
+    pub kind: Option<String>,
 }
 
 /// An image mounted as a volume.
