@@ -1,11 +1,10 @@
 //! Both decide one cluster; every field of every record is compared.
 
-use bayplan::engine::cache::tie_break::TieBreak;
-use bayplan::sim::{self, NamedDocument, SimulateOptions};
 use serde_json::{Map, Value};
 
 use crate::deviations::DEVIATIONS;
 use crate::oracle::Oracle;
+use crate::subject::{Subject, bayplan};
 
 /// What two deciders said about one cluster.
 #[derive(Clone, Debug)]
@@ -23,6 +22,7 @@ pub(crate) struct Difference {
     pub(crate) pod: String,
     /// Which field of the record, or `refused`, or `pod` if the order is another one.
     pub(crate) field: String,
+    /// What the subject says.
     pub(crate) bayplan: Value,
     pub(crate) upstream: Value,
 }
@@ -31,10 +31,18 @@ pub(crate) struct Difference {
 ///
 /// # Errors
 /// The oracle cannot be asked.
-pub(crate) fn compare(objects: &[Value], oracle: &mut Oracle) -> anyhow::Result<Comparison> {
-    let upstream = oracle.decide(objects)?;
-    let bayplan = bayplan(objects);
-    let (mut ours, theirs) = match (bayplan, upstream) {
+pub(crate) fn compare(
+    objects: &[Value],
+    subject: Subject,
+    oracle: &mut Oracle,
+) -> anyhow::Result<Comparison> {
+    let missing = subject.missing();
+    let upstream = oracle.decide(objects, &missing)?;
+    let decided = match subject {
+        Subject::Bayplan => bayplan(objects),
+        Subject::Upstream => oracle.decide(objects, &missing)?,
+    };
+    let (mut ours, theirs) = match (decided, upstream) {
         (Ok(ours), Ok(theirs)) => (ours, theirs),
         (ours, theirs) => {
             return Ok(Comparison {
@@ -43,6 +51,7 @@ pub(crate) fn compare(objects: &[Value], oracle: &mut Oracle) -> anyhow::Result<
             });
         }
     };
+    ours = ours.into_iter().map(normal_form).collect();
     let mut theirs: Vec<_> = theirs.into_iter().map(normal_form).collect();
     let records = theirs.clone();
     for (ours, theirs) in ours.iter_mut().zip(&mut theirs) {
@@ -77,27 +86,6 @@ fn refused(ours: Option<String>, theirs: Option<String>) -> Difference {
         bayplan: ours.map_or(Value::Null, Value::String),
         upstream: theirs.map_or(Value::Null, Value::String),
     }
-}
-
-/// Bayplan's records in their normal form.
-fn bayplan(objects: &[Value]) -> Result<Vec<Value>, String> {
-    let documents = objects
-        .iter()
-        .enumerate()
-        .map(|(index, value)| NamedDocument {
-            file: "cluster.yaml".to_owned(),
-            index: index + 1,
-            value: value.clone(),
-        });
-    let options = SimulateOptions {
-        tie_break: TieBreak::Name,
-        ..SimulateOptions::default()
-    };
-    let records = sim::run(documents.collect(), &options).map_err(|error| error.to_string())?;
-    let values = records.into_iter().map(serde_json::to_value);
-    let values = values.collect::<Result<Vec<_>, _>>();
-    let values = values.map_err(|error| error.to_string())?;
-    Ok(values.into_iter().map(normal_form).collect())
 }
 
 /// The record without what is empty, and without plugins that gave a node nothing at all.

@@ -1,37 +1,34 @@
 //! The `KubeSchedulerConfiguration` that says what the `SchedulerProfile` objects of a cluster say,
-//! less the plugins that Bayplan does not have.
+//! less the plugins that are not compared.
 
-use bayplan::apis::plugin_catalog::PluginCatalog;
-use bayplan::apis::upstream_plugins::DEFAULT_PLUGINS;
-use bayplan::plugins::registry::Registry;
 use serde_json::{Map, Value, json};
 
 const API_VERSION: &str = "kubescheduler.config.k8s.io/v1";
 
 /// The configuration for the profiles among `objects`, upstream's default profile if there are
-/// none.
-pub(crate) fn configuration(objects: &[Value]) -> Value {
+/// none, with `disabled` plugins.
+pub(crate) fn configuration(objects: &[Value], disabled: &[&str]) -> Value {
     let given = objects
         .iter()
         .filter(|object| object["kind"] == "SchedulerProfile");
-    let mut profiles: Vec<Value> = given.map(|profile| translated(&profile["spec"])).collect();
+    let mut profiles: Vec<Value> = given
+        .map(|profile| translated(&profile["spec"], disabled))
+        .collect();
     if profiles.is_empty() {
-        profiles.push(translated(&json!({"schedulerName": "default-scheduler"})));
+        let default = json!({"schedulerName": "default-scheduler"});
+        profiles.push(translated(&default, disabled));
     }
     json!({"apiVersion": API_VERSION, "kind": "KubeSchedulerConfiguration", "profiles": profiles})
 }
 
-fn translated(spec: &Value) -> Value {
+fn translated(spec: &Value, disabled: &[&str]) -> Value {
     let mut plugins = spec["plugins"].clone();
-    let missing = missing();
-    if !missing.is_empty() {
-        let mut disabled = plugins["multiPoint"]["disabled"].take();
-        let list = match disabled.as_array_mut() {
-            Some(list) => std::mem::take(list),
-            None => Vec::new(),
-        };
-        let missing = missing.iter().map(|name| json!({"name": name}));
-        plugins["multiPoint"]["disabled"] = list.into_iter().chain(missing).collect();
+    if !disabled.is_empty() {
+        let mut before = plugins["multiPoint"]["disabled"].take();
+        let before = before.as_array_mut().map(std::mem::take);
+        let more = disabled.iter().map(|name| json!({"name": name}));
+        plugins["multiPoint"]["disabled"] =
+            before.unwrap_or_default().into_iter().chain(more).collect();
     }
     let percentage = spec["percentageOfNodesToScore"].as_i64().unwrap_or(100);
     let config = spec["pluginConfig"].as_object();
@@ -50,11 +47,4 @@ fn plugin_config((field, args): (&String, &Value)) -> Value {
     typed.insert("kind".to_owned(), format!("{name}Args").into());
     typed.extend(args.as_object().cloned().unwrap_or_default());
     json!({"name": name, "args": typed})
-}
-
-/// Upstream's default plugins that this build lacks.
-fn missing() -> Vec<&'static str> {
-    let registered = Registry.names();
-    let names = DEFAULT_PLUGINS.iter().map(|plugin| plugin.name);
-    names.filter(|name| !registered.contains(name)).collect()
 }

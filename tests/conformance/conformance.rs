@@ -15,6 +15,7 @@ mod oracle;
 mod report;
 mod shrink;
 mod statistics;
+mod subject;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ use clap::Parser;
 use crate::generator::families::Families;
 use crate::generator::{Size, generate};
 use crate::judge::{Plan, judge};
+use crate::subject::Subject;
 
 /// What the run is asked to do.
 #[derive(Clone, Debug, Parser)]
@@ -40,7 +42,7 @@ struct Arguments {
     /// Pods in a cluster, those that run already included.
     #[arg(long, default_value_t = 60)]
     pods: usize,
-    /// Families of features, joined by commas; all whose plugins there are by default.
+    /// Families of features, joined by commas, or "all"; those whose plugins there are by default.
     #[arg(long)]
     features: Option<Families>,
     /// Upstream's scheduler; built from tests/controlplane by default.
@@ -49,6 +51,10 @@ struct Arguments {
     /// Show every seed that differs, not only the first.
     #[arg(long)]
     keep_going: bool,
+    /// Hold upstream against itself, with all its plugins: are its answers always the same, and what
+    /// do the clusters exercise?
+    #[arg(long)]
+    upstream: bool,
     /// Print the cluster of the first seed instead of deciding it.
     #[arg(long)]
     print: bool,
@@ -56,6 +62,14 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let subject = if arguments.upstream {
+        Subject::Upstream
+    } else {
+        Subject::Bayplan
+    };
+    let families = arguments
+        .features
+        .unwrap_or_else(|| Families::of_plugins(&subject.plugins()));
     let plan = Plan {
         first: arguments.first,
         seeds: arguments.seeds,
@@ -63,12 +77,13 @@ fn main() -> ExitCode {
             nodes: arguments.nodes,
             pods: arguments.pods,
         },
-        families: arguments.features.unwrap_or_else(Families::implemented),
+        subject,
+        families,
         oracle: arguments.oracle,
         keep_going: arguments.keep_going,
     };
     if arguments.print {
-        for object in generate(plan.first, plan.size, &plan.families) {
+        for object in generate(plan.first, plan.size, &plan.families, &subject.plugins()) {
             match serde_yaml::to_string(&object) {
                 Ok(text) => print!("---\n{text}"),
                 Err(error) => eprintln!("conformance: {error}"),

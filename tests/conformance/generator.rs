@@ -29,7 +29,7 @@ const NAMESPACES: [&str; 4] = ["default", "team-a", "team-b", "unlisted"];
 /// How large a cluster becomes at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// Nodes: from a third of it to all of it.
+    /// Nodes: from a third of it to all of it, and less where pods are to be evicted.
     pub(crate) nodes: usize,
     /// Pods, those that run already included.
     pub(crate) pods: usize,
@@ -40,6 +40,8 @@ pub(crate) struct Size {
 struct Plan {
     dice: Dice,
     families: Families,
+    /// The plugins that profiles may name.
+    plugins: Vec<&'static str>,
     /// Names of the nodes.
     nodes: Vec<String>,
     /// Names of the scheduler profiles; none means upstream's default one.
@@ -59,18 +61,29 @@ impl Plan {
     }
 }
 
-/// The objects of the cluster of `seed`.
-pub(crate) fn generate(seed: u64, size: Size, families: &Families) -> Vec<Value> {
+/// The objects of the cluster of `seed`; its profiles name none but `plugins`.
+pub(crate) fn generate(
+    seed: u64,
+    size: Size,
+    families: &Families,
+    plugins: &[&'static str],
+) -> Vec<Value> {
     let mut dice = Dice::new(seed);
     let families = families.draw(&mut dice);
-    let node_count = dice.between(size.nodes.div_ceil(3).max(1), size.nodes.max(1));
-    let pressure = dice.pick(&[&10, &25, &40]);
+    let mut node_count = dice.between(size.nodes.div_ceil(3).max(1), size.nodes.max(1));
+    if families.has(Family::Preemption) && dice.chance(50) {
+        // Full, so that somebody has to go.
+        node_count = node_count.div_ceil(3);
+    }
+    // The fewer families refuse nodes, the more is left to the requests.
+    let pressure = *dice.pick(&[&5, &15, &40]) + 4 * 10_usize.saturating_sub(families.count());
     let mut plan = Plan {
         dice,
         families,
+        plugins: plugins.to_vec(),
         nodes: (1..=node_count).map(|n| format!("n{n:02}")).collect(),
         schedulers: Vec::new(),
-        pressure: *pressure,
+        pressure,
         volumes: 0,
         claims: Vec::new(),
     };
@@ -106,8 +119,8 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_cluster_and_another_one_another() {
-        let families = Families::implemented();
-        let text = |seed| serde_json::to_string(&generate(seed, SIZE, &families)).unwrap();
+        let families: Families = "all".parse().unwrap();
+        let text = |seed| serde_json::to_string(&generate(seed, SIZE, &families, &[])).unwrap();
         assert_eq!(text(7), text(7));
         assert_ne!(text(7), text(8));
     }

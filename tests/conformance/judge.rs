@@ -9,6 +9,7 @@ use crate::generator::families::Families;
 use crate::generator::{Size, generate};
 use crate::oracle::Oracle;
 use crate::statistics::Statistics;
+use crate::subject::Subject;
 use crate::{report, shrink};
 
 /// What is run.
@@ -19,6 +20,8 @@ pub(crate) struct Plan {
     /// How many seeds.
     pub(crate) seeds: u64,
     pub(crate) size: Size,
+    /// What is held against upstream.
+    pub(crate) subject: Subject,
     pub(crate) families: Families,
     /// Upstream's scheduler; built from source if there is none.
     pub(crate) oracle: Option<PathBuf>,
@@ -45,8 +48,8 @@ pub(crate) fn judge(plan: &Plan) -> anyhow::Result<Verdict> {
         differences: Vec::new(),
     };
     for seed in plan.first..plan.first.saturating_add(plan.seeds) {
-        let objects = generate(seed, plan.size, &plan.families);
-        let comparison = compare(&objects, &mut oracle)?;
+        let objects = generate(seed, plan.size, &plan.families, &plan.subject.plugins());
+        let comparison = compare(&objects, plan.subject, &mut oracle)?;
         verdict.statistics.add(&comparison.records);
         let Some(found) = comparison.difference else {
             continue;
@@ -54,7 +57,7 @@ pub(crate) fn judge(plan: &Plan) -> anyhow::Result<Verdict> {
         let text = if found.pod.is_empty() {
             report::refusal(&found)
         } else {
-            smallest(objects, &found, &mut oracle)?
+            smallest(objects, &found, plan.subject, &mut oracle)?
         };
         verdict.differences.push(format!("# Seed {seed}\n{text}"));
         if !plan.keep_going {
@@ -68,14 +71,15 @@ pub(crate) fn judge(plan: &Plan) -> anyhow::Result<Verdict> {
 fn smallest(
     objects: Vec<Value>,
     found: &Difference,
+    subject: Subject,
     oracle: &mut Oracle,
 ) -> anyhow::Result<String> {
     let still = |objects: &[Value]| -> anyhow::Result<bool> {
-        let smaller = compare(objects, oracle)?.difference;
+        let smaller = compare(objects, subject, oracle)?.difference;
         Ok(smaller.is_some_and(|smaller| smaller.field == found.field))
     };
     let smallest = shrink::shrink(objects, still)?;
-    let shown = compare(&smallest, oracle)?.difference;
+    let shown = compare(&smallest, subject, oracle)?.difference;
     Ok(report::difference(
         &smallest,
         shown.as_ref().unwrap_or(found),

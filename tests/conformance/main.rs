@@ -11,26 +11,39 @@ mod oracle;
 mod report;
 mod shrink;
 mod statistics;
+mod subject;
 
 use crate::generator::Size;
 use crate::generator::families::Families;
 use crate::judge::{Plan, judge};
+use crate::subject::Subject;
 
-#[test]
-fn the_fixed_seeds_are_decided_as_upstream_decides_them() {
-    let plan = Plan {
+fn plan(seeds: u64, subject: Subject) -> Plan {
+    Plan {
         first: 1,
-        seeds: 25,
+        seeds,
         size: Size {
             nodes: 30,
             pods: 40,
         },
-        families: Families::implemented(),
+        subject,
+        families: Families::of_plugins(&subject.plugins()),
         oracle: None,
         keep_going: false,
-    };
+    }
+}
+
+#[test]
+fn the_fixed_seeds_are_decided_as_upstream_decides_them() {
+    let plan = plan(25, Subject::Bayplan);
     let verdict = judge(&plan).unwrap();
     println!("{}", verdict.statistics);
     assert!(verdict.differences.is_empty(), "{}", verdict.differences[0]);
     assert_eq!(verdict.statistics.idle(&plan.families), [""; 0]);
+}
+
+#[test]
+fn clusters_of_all_families_are_valid_and_upstream_decides_them_the_same_twice() {
+    let verdict = judge(&plan(12, Subject::Upstream)).unwrap();
+    assert!(verdict.differences.is_empty(), "{}", verdict.differences[0]);
 }

@@ -51,16 +51,18 @@ impl Oracle {
         })
     }
 
-    /// Upstream's records for a cluster, or why it takes no such cluster.
+    /// Upstream's records for a cluster, decided without the `disabled` plugins, or why it takes no
+    /// such cluster.
     ///
     /// # Errors
     /// The oracle is gone or answers nothing that can be read.
     pub(crate) fn decide(
         &mut self,
         objects: &[Value],
+        disabled: &[&str],
     ) -> anyhow::Result<Result<Vec<Value>, String>> {
         let request = json!({"cluster": documents(objects),
-            "configuration": configuration(objects).to_string(), "validate": true});
+            "configuration": configuration(objects, disabled).to_string(), "validate": true});
         let requests = self.requests.as_mut().context("the oracle must listen")?;
         writeln!(requests, "{request}").context("the oracle is gone")?;
         let answer = match self.answers.recv_timeout(PATIENCE) {

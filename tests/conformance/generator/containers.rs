@@ -92,7 +92,7 @@ fn resources(plan: &mut Plan) -> Value {
     if dice.chance(15) {
         requests["ephemeral-storage"] = dice.pick(&["0", "100Mi", "1Gi", "6Gi"]).into();
     }
-    if dice.chance(12) {
+    if dice.chance(8) {
         let amount = dice.pick(&["0", "1", "2"]);
         limits[GPU] = amount.into();
         if dice.chance(50) {
@@ -100,7 +100,7 @@ fn resources(plan: &mut Plan) -> Value {
         }
     }
     // Huge pages need cpu or memory beside them.
-    if dice.chance(6) {
+    if dice.chance(3) {
         limits["hugepages-2Mi"] = dice.pick(&["2Mi", "64Mi", "128Mi"]).into();
         requests["cpu"] = "100m".into();
     }

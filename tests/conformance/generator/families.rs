@@ -3,9 +3,6 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use bayplan::apis::plugin_catalog::PluginCatalog;
-use bayplan::plugins::registry::Registry;
-
 use crate::generator::dice::Dice;
 
 /// Of 100 clusters, how many have a given family.
@@ -159,24 +156,22 @@ fn description(family: Family) -> &'static Description {
 pub(crate) struct Families(BTreeSet<Family>);
 
 impl Families {
-    /// Those whose plugins this build has: a family is on as soon as its plugins are registered.
-    pub(crate) fn implemented() -> Self {
-        let registered = Registry.names();
+    /// Those whose plugins are among `there`: a family is on as soon as its plugins are.
+    pub(crate) fn of_plugins(there: &[&str]) -> Self {
         let is_there = |known: &&Description| {
             let mut plugins = known.plugins.iter();
-            plugins.all(|plugin| registered.contains(plugin))
+            plugins.all(|plugin| there.contains(plugin))
         };
-        Self(
-            FAMILIES
-                .iter()
-                .filter(is_there)
-                .map(|known| known.family)
-                .collect(),
-        )
+        let families = FAMILIES.iter().filter(is_there);
+        Self(families.map(|known| known.family).collect())
     }
 
     pub(crate) fn has(&self, family: Family) -> bool {
         self.0.contains(&family)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// What one cluster is made of: the basics, and some of the others.
@@ -216,6 +211,10 @@ impl FromStr for Families {
                 format!("no family {name:?}: use some of {}", names.join(", "))
             })
         };
+        if text == "all" {
+            let families = FAMILIES.iter().map(|known| known.family);
+            return Ok(Self(families.collect()));
+        }
         let names = text.split(',').map(str::trim);
         let mut families = names.map(find).collect::<Result<BTreeSet<_>, _>>()?;
         families.insert(Family::Basic);

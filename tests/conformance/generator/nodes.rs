@@ -29,10 +29,9 @@ fn node(plan: &mut Plan, name: &str) -> Value {
     if plan.families.has(Family::DeclaredFeatures) {
         let features = plan.dice.some(
             &[
-                "GuaranteedQoSPodCPUResize",
                 "RestartAllContainersOnContainerExits",
-                "TopologyManagerPodLevelResources",
                 "UserNamespacesHostNetworkSupport",
+                "SomethingNewer",
             ],
             50,
         );

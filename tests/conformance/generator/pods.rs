@@ -9,7 +9,12 @@ use crate::generator::{
 };
 
 pub(super) fn pods(plan: &mut Plan, count: usize) -> Vec<Value> {
-    let running = count * plan.dice.between(10, 60) / 100;
+    let most = if plan.families.has(Family::Preemption) {
+        80
+    } else {
+        50
+    };
+    let running = count * plan.dice.between(10, most) / 100;
     let mut pods = Vec::new();
     for number in 0..count {
         let is_running = number < running;
@@ -31,19 +36,19 @@ fn pod(plan: &mut Plan, number: usize, is_running: bool) -> Vec<Value> {
     if let Some(scheduler) = scheduler(plan) {
         spec["schedulerName"] = scheduler.into();
     }
-    if plan.wants(Family::Taints, 50) {
+    if plan.wants(Family::Taints, 60) {
         spec["tolerations"] = taints::tolerations(plan).into();
     }
-    if plan.wants(Family::NodeAffinity, 50) {
+    if plan.wants(Family::NodeAffinity, 40) {
         node_affinity::add(plan, spec);
     }
     if plan.wants(Family::Ports, 40) {
         ports::add(plan, spec);
     }
-    if plan.wants(Family::Spread, 50) {
+    if plan.wants(Family::Spread, 45) {
         spec["topologySpreadConstraints"] = spread::constraints(plan).into();
     }
-    if plan.wants(Family::PodAffinity, 45) {
+    if plan.wants(Family::PodAffinity, 40) {
         pod_affinity::add(plan, spec);
     }
     if preemption::has_priorities(plan)
@@ -56,14 +61,15 @@ fn pod(plan: &mut Plan, number: usize, is_running: bool) -> Vec<Value> {
         spec["volumes"] = json!([volume]);
     }
     if plan.wants(Family::DeclaredFeatures, 15) {
-        spec["hostUsers"] = json!(false);
-        spec["hostNetwork"] = json!(true);
+        spec["containers"][0]["restartPolicy"] = "Never".into();
+        spec["containers"][0]["restartPolicyRules"] = json!([{"action": "RestartAllContainers",
+            "exitCodes": {"operator": "In", "values": [42]}}]);
     }
     if plan.wants(Family::Owners, 60) {
         pod["metadata"]["ownerReferences"] = json!([owners::owner(plan)]);
     }
     let mut objects = Vec::new();
-    if plan.wants(Family::Volumes, 55) {
+    if plan.wants(Family::Volumes, 45) {
         objects = volumes::add(plan, &mut pod);
     }
     if is_running {

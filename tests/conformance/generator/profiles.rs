@@ -1,7 +1,5 @@
 //! Scheduler profiles with other plugins, weights and arguments.
 
-use bayplan::apis::plugin_catalog::PluginCatalog;
-use bayplan::plugins::registry::Registry;
 use serde_json::{Value, json};
 
 use crate::generator::families::Family;
@@ -15,6 +13,13 @@ const SCORERS: [&str; 7] = [
     "NodeResourcesBalancedAllocation",
     "ImageLocality",
     "PodTopologySpread",
+];
+
+/// Those that score without having prepared anything.
+const STATELESS_SCORERS: [&str; 3] = [
+    "NodeResourcesFit",
+    "NodeResourcesBalancedAllocation",
+    "ImageLocality",
 ];
 
 /// Plugins that can be left out at all extension points.
@@ -58,23 +63,25 @@ fn named(names: &[&str]) -> Value {
     names.iter().map(|name| json!({"name": name})).collect()
 }
 
-fn implemented(names: &[&'static str]) -> Vec<&'static str> {
-    let registered = Registry.names();
-    let is_there = |name: &&'static str| registered.contains(name);
-    names.iter().copied().filter(is_there).collect()
-}
-
 fn plugins(plan: &mut Plan) -> Value {
-    let scorers = implemented(&SCORERS);
-    let optional = implemented(&OPTIONAL);
+    let known = |names: &[&'static str]| -> Vec<&'static str> {
+        let is_known = |name: &&&'static str| plan.plugins.contains(*name);
+        names.iter().filter(is_known).copied().collect()
+    };
+    let (mut scorers, optional) = (known(&SCORERS), known(&OPTIONAL));
+    let mut filters = vec!["NodeResourcesFit", "NodePorts", "NodeAffinity"];
     let dice = &mut plan.dice;
     let mut plugins = json!({});
     if dice.chance(35) {
-        plugins["multiPoint"]["disabled"] = named(&dice.hand(&optional, 1));
+        let left_out = dice.hand(&optional, 1);
+        // Upstream's attempts fail when a plugin runs without what it prepares earlier.
+        filters.retain(|name| !left_out.contains(name));
+        scorers.retain(|name| !left_out.contains(name) || STATELESS_SCORERS.contains(name));
+        plugins["multiPoint"]["disabled"] = named(&left_out);
     }
     if dice.chance(25) {
-        let filters = ["NodePorts", "NodeResourcesFit", "TaintToleration"];
-        plugins["filter"]["disabled"] = named(&dice.hand(&filters, 1));
+        let some = ["NodePorts", "NodeResourcesFit", "TaintToleration"];
+        plugins["filter"]["disabled"] = named(&dice.hand(&some, 1));
     }
     if dice.chance(25) {
         plugins["score"]["disabled"] = named(&dice.hand(&scorers, 2));
@@ -95,8 +102,7 @@ fn plugins(plan: &mut Plan) -> Value {
     }
     if dice.chance(15) {
         // Another order: what is enabled at the point itself goes first.
-        let order = dice.hand(&["NodeResourcesFit", "NodePorts", "NodeAffinity"], 2);
-        plugins["filter"]["enabled"] = named(&order);
+        plugins["filter"]["enabled"] = named(&dice.hand(&filters, 2));
     }
     plugins
 }
@@ -115,12 +121,12 @@ fn plugin_config(plan: &mut Plan) -> Value {
     if plan.dice.chance(30) {
         config["nodeAffinity"]["addedAffinity"] = node_affinity::affinity(plan);
     }
-    if !implemented(&["InterPodAffinity"]).is_empty() && plan.dice.chance(40) {
+    if plan.plugins.contains(&"InterPodAffinity") && plan.dice.chance(40) {
         config["interPodAffinity"] = json!({
             "hardPodAffinityWeight": plan.dice.between(0, 100),
             "ignorePreferredTermsOfExistingPods": plan.dice.chance(50)});
     }
-    if !implemented(&["PodTopologySpread"]).is_empty() && plan.dice.chance(30) {
+    if plan.plugins.contains(&"PodTopologySpread") && plan.dice.chance(30) {
         config["podTopologySpread"] = default_spread(plan);
     }
     config

@@ -11,7 +11,7 @@ const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 /// No two taints of a node have the same key and effect.
 pub(super) fn taints(plan: &mut Plan) -> Vec<Value> {
     let dice = &mut plan.dice;
-    let count = *dice.pick(&[&0, &0, &0, &1, &1, &2, &3]);
+    let count = *dice.pick(&[&0, &0, &0, &0, &1, &1, &2, &3]);
     let pairs: Vec<_> = KEYS
         .iter()
         .flat_map(|key| EFFECTS.map(|effect| (*key, effect)))

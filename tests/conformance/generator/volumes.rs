@@ -26,7 +26,7 @@ pub(super) fn storage(plan: &mut Plan) -> Vec<Value> {
     }));
     objects.extend(csi_nodes(plan));
     objects.extend(capacities(plan));
-    let count = plan.dice.between(2, 10);
+    let count = plan.dice.between(4, 14);
     objects.extend((0..count).map(|_| free_volume(plan)));
     objects
 }
@@ -83,12 +83,12 @@ fn csi_nodes(plan: &mut Plan) -> Vec<Value> {
 fn capacities(plan: &mut Plan) -> Vec<Value> {
     let mut objects = Vec::new();
     for zone in ["z1", "z2", "z3"] {
-        if plan.dice.chance(75) {
+        if plan.dice.chance(85) {
             let mut object = json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
                 "metadata": {"name": format!("capacity-{zone}"), "namespace": "default"},
                 "storageClassName": "capacity",
                 "nodeTopology": {"matchLabels": {ZONE: zone}},
-                "capacity": plan.dice.pick(&["0", "3Gi", "20Gi", "100Gi"])});
+                "capacity": plan.dice.pick(&["0", "7Gi", "20Gi", "100Gi"])});
             if plan.dice.chance(30) {
                 object["maximumVolumeSize"] = plan.dice.pick(&["2Gi", "50Gi"]).into();
             }

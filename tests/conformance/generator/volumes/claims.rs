@@ -25,8 +25,8 @@ pub(in crate::generator) fn add(plan: &mut Plan, pod: &mut Value) -> Vec<Value> 
 fn one(plan: &mut Plan, pod: &Value, index: usize, objects: &mut Vec<Value>) -> Value {
     let namespace = text(&pod["metadata"]["namespace"]);
     match plan.dice.below(12) {
-        0 => inline(plan),
-        1 | 2 => ephemeral(plan, pod, index, objects),
+        0 | 1 => inline(plan),
+        2 => ephemeral(plan, pod, index, objects),
         3 | 4 => {
             let known: Vec<_> = plan
                 .claims
@@ -39,7 +39,7 @@ fn one(plan: &mut Plan, pod: &Value, index: usize, objects: &mut Vec<Value>) -> 
                 count => reference(&known[plan.dice.below(count)]),
             }
         }
-        5 if plan.dice.chance(30) => reference("missing"),
+        5 if plan.dice.chance(20) => reference("missing"),
         _ => {
             plan.volumes += 1;
             let name = format!("claim-{:02}", plan.volumes);
@@ -114,16 +114,16 @@ fn claim(plan: &mut Plan, namespace: &str, name: &str, objects: &mut Vec<Value>)
     ]);
     let class = plan
         .dice
-        .pick(&["late", "late", "zonal", "static", "static", "capacity"]);
-    let size = plan.dice.pick(&["1Gi", "2Gi", "5Gi", "30Gi"]);
+        .pick(&["late", "zonal", "static", "static", "capacity", "capacity"]);
+    let size = plan.dice.pick(&["1Gi", "2Gi", "3Gi", "5Gi", "30Gi"]);
     let mut claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"accessModes": [mode], "storageClassName": class,
             "resources": {"requests": {"storage": size}}},
         "status": {"phase": "Pending"}});
     match plan.dice.below(20) {
-        0..=7 | 14 => bind(plan, &mut claim, objects),
-        8 | 9 => claim["spec"]["storageClassName"] = "immediate".into(),
+        0..=4 => bind(plan, &mut claim, objects),
+        9 => claim["spec"]["storageClassName"] = "immediate".into(),
         10 => claim["spec"]["storageClassName"] = plan.dice.pick(&["nowhere", ""]).into(),
         11 => {
             claim["spec"]["volumeName"] = "pv-missing".into();
@@ -144,7 +144,7 @@ fn claim(plan: &mut Plan, namespace: &str, name: &str, objects: &mut Vec<Value>)
 }
 
 fn complete(claim: &mut Value) {
-    claim["metadata"]["annotations"] = json!({"pv.kubernetes.io/bind-completed": "yes"});
+    claim["metadata"]["annotations"] = json!({"pv.kubernetes.io/bind-completed": "true"});
     claim["status"]["phase"] = "Bound".into();
 }
 
