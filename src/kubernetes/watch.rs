@@ -5,13 +5,17 @@
 //! as one [`WatchEvent::Resync`] of everything there is; the engine makes a diff of it. An object
 //! that cannot be decoded is set aside alone: it is counted and logged, and is unknown.
 
+mod guard;
+#[cfg(test)]
+mod tests;
+mod undecodable;
+
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt, TryStreamExt};
-use kube::core::DeserializeGuard;
 use kube::runtime::reflector::{self, Store};
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
@@ -22,11 +26,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::engine::cache::listers::{Listed, ListedEvent, ObjectEvent};
+use crate::kubernetes::watch::guard::Guard;
+use crate::kubernetes::watch::undecodable::Undecodable;
 use crate::kubernetes::watch_progress::WatchProgress;
 use crate::metrics::{WatchMetrics, WatchNumbers};
-
-/// Undecodable objects that are named in the log, per kind; the counter counts them all.
-const LOGGED_MAX: u64 = 100;
 
 /// What a watch tells.
 #[derive(Debug)]
@@ -113,51 +116,28 @@ where
 fn events_of<K>(
     client: Client,
     timeout: Duration,
-) -> impl Stream<Item = watcher::Result<Event<DeserializeGuard<K>>>> + Send + use<K>
+) -> impl Stream<Item = watcher::Result<Event<Guard<K>>>> + Send + use<K>
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     K::DynamicType: Default + Eq + Hash + Clone + Debug + Unpin + Send + Sync,
 {
-    let api: Api<DeserializeGuard<K>> = Api::all(client);
+    let api: Api<Guard<K>> = Api::all(client);
     let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
     watch(api, watcher::Config::default().timeout(seconds)).default_backoff()
 }
 
 /// Opens the guards: what cannot be decoded is counted, logged and left out.
 fn decode<K>(
-    stream: impl Stream<Item = watcher::Result<Event<DeserializeGuard<K>>>> + Send + 'static,
+    stream: impl Stream<Item = watcher::Result<Event<Guard<K>>>> + Send + 'static,
     numbers: WatchNumbers,
 ) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
 where
-    K: Resource + Clone + Debug + Send + Sync + 'static,
+    K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     K::DynamicType: Default,
 {
-    let open = move |guard: DeserializeGuard<K>| match guard.0 {
-        Ok(object) => Some(object),
-        Err(invalid) => {
-            let count = numbers.undecodable.inc();
-            if count < LOGGED_MAX {
-                warn!(
-                    kind = %K::kind(&K::DynamicType::default()),
-                    namespace = invalid.metadata.namespace.as_deref().unwrap_or_default(),
-                    name = invalid.metadata.name.as_deref().unwrap_or_default(),
-                    error = %invalid.error,
-                    "object cannot be decoded and is left out until it is corrected"
-                );
-            }
-            None
-        }
-    };
-    stream.try_filter_map(move |event| {
-        let event = match event {
-            Event::Init => Some(Event::Init),
-            Event::InitDone => Some(Event::InitDone),
-            Event::InitApply(guard) => open(guard).map(Event::InitApply),
-            Event::Apply(guard) => open(guard).map(Event::Apply),
-            Event::Delete(guard) => open(guard).map(Event::Delete),
-        };
-        futures::future::ready(Ok(event))
-    })
+    let kind = K::kind(&K::DynamicType::default()).into_owned();
+    let mut undecodable = Undecodable::new(kind, numbers);
+    stream.try_filter_map(move |event| futures::future::ready(Ok(undecodable.open(event))))
 }
 
 async fn forward<K, E>(
@@ -209,52 +189,6 @@ async fn forward<K, E>(
         }
         if let Some(version) = version {
             progress.advance(&path, &version);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::metrics::Metrics;
-    use crate::model::objects::Node;
-
-    #[tokio::test]
-    async fn lists_errors_and_undecodable_objects_are_counted_and_served_by_resource() {
-        let guard = |object| serde_json::from_value::<DeserializeGuard<Node>>(object).unwrap();
-        let good = || guard(json!({"metadata": {"name": "good"}}));
-        let bad = || guard(json!({"metadata": {"name": "bad"}, "spec": {"taints": 7}}));
-        let told = vec![
-            Ok(Event::Init),
-            Ok(Event::InitApply(good())),
-            Ok(Event::InitApply(bad())),
-            Ok(Event::InitDone),
-            Err(watcher::Error::NoResourceVersion),
-            Ok(Event::Apply(bad())),
-            Ok(Event::Apply(good())),
-        ];
-        let metrics = Metrics::default();
-        let numbers = metrics.watches.of("nodes");
-        let (send, mut receive) = mpsc::channel(8);
-        let decoded = decode(futures::stream::iter(told), numbers.clone());
-        let progress = WatchProgress::new(["/api/v1/nodes"]);
-        forward(decoded, send, |event| event, progress, numbers).await;
-        let first = receive.recv().await;
-        assert!(matches!(first, Some(WatchEvent::Resync(all)) if all.len() == 1));
-        let second = receive.recv().await;
-        assert!(matches!(second, Some(WatchEvent::Applied(_))));
-        let text = metrics.encode();
-        for line in [
-            r#"bayplan_watch_lists_total{resource="nodes"} 1"#,
-            r#"bayplan_watch_errors_total{resource="nodes"} 1"#,
-            r#"bayplan_watch_undecodable_objects_total{resource="nodes"} 2"#,
-        ] {
-            assert!(
-                text.lines().any(|l| l == line),
-                "{line} is missing in\n{text}"
-            );
         }
     }
 }
