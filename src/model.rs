@@ -5,12 +5,14 @@
 
 pub mod host_port;
 pub mod images;
+pub mod label_selector;
 pub mod label_set;
 pub mod map;
 pub mod node_class;
 pub mod node_selector;
 pub mod object_key;
 pub mod objects;
+pub mod pod_affinity;
 pub mod pod_class;
 pub mod pod_info;
 pub mod pod_volume;
@@ -20,4 +22,5 @@ pub mod resources;
 pub mod symbols;
 pub mod taints;
 pub mod timestamp;
+pub mod topology_spread;
 pub mod vocabulary;

@@ -81,10 +81,28 @@ impl Engine {
             return Some(decision);
         };
         self.activity = Some(Activity::Deciding(info.key.clone(), uid));
+        self.count_terms(&info, &profile);
         let found = self.find(&info, &profile, inspect);
         self.apply(found, &info, profile, &mut decision);
         self.activity = None;
         Some(decision)
+    }
+
+    /// Sees to it that what the plugins are going to read about other pods is counted.
+    fn count_terms(&mut self, info: &PodInfo, profile: &Profile) {
+        let mut terms = Vec::new();
+        let cluster = self.cache.snapshot();
+        let pod = PodView::new(info, &self.cache.vocabulary);
+        for reader in profile
+            .plugins
+            .iter()
+            .filter_map(|plugin| plugin.as_topology_reader())
+        {
+            reader.counted_terms(&pod, &cluster, &mut terms);
+        }
+        for term in terms {
+            self.cache.count_term(term);
+        }
     }
 
     /// A pod that is being deleted is not scheduled (`skipPodSchedule`).

@@ -14,6 +14,7 @@ pub mod listers;
 pub mod nodes;
 pub mod snapshot;
 pub mod tie_break;
+pub mod topology;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ use std::sync::Arc;
 use crate::engine::cache::listers::{ListedChange, ListedEvent, Listers};
 use crate::engine::cache::nodes::{NodeChange, Nodes, Slot};
 use crate::engine::cache::snapshot::Snapshot;
+use crate::engine::cache::topology::counted_terms::CountedTerm;
+use crate::engine::cache::topology::{PlacedPod, Topology};
 use crate::engine::framework::cluster_event::EventResource;
 use crate::engine::framework::reservations::Reservations;
 use crate::model::map::{TextMap, new_text_map};
@@ -36,6 +39,7 @@ pub struct Cache {
     pub(crate) nodes: Nodes,
     pub(crate) reservations: Reservations,
     pub(crate) listers: Listers,
+    pub(crate) topology: Topology,
     pods: TextMap<PodUid, CachedPod>,
     assumed: BTreeSet<PodUid>,
 }
@@ -58,6 +62,19 @@ pub struct CacheSize {
     pub assumed_pods: usize,
 }
 
+// === impl CachedPod ===
+
+impl CachedPod {
+    /// The pod with its node, if the node is known.
+    fn placed<'a>(&'a self, nodes: &'a Nodes, vocabulary: &'a Vocabulary) -> Option<PlacedPod<'a>> {
+        Some(PlacedPod {
+            pod: &self.info,
+            node: nodes.facts[self.slot.index()].as_ref()?,
+            vocabulary,
+        })
+    }
+}
+
 // === impl Cache ===
 
 impl Cache {
@@ -68,6 +85,7 @@ impl Cache {
             nodes: Nodes::new(seed),
             reservations: Reservations::default(),
             listers: Listers::default(),
+            topology: Topology::default(),
             pods: new_text_map(seed),
             assumed: BTreeSet::new(),
         }
@@ -92,16 +110,45 @@ impl Cache {
     /// A node whose quantities cannot be read is taken out until it is corrected; the pods on it
     /// stay.
     pub fn apply_node(&mut self, node: &Node) -> Result<NodeChange, InvalidQuantity> {
+        let name = node.metadata.name.as_deref().unwrap_or_default();
+        self.count_pods_of(name, Topology::remove);
         let result = self.nodes.apply(node, &mut self.vocabulary);
         if result.is_err() {
-            self.remove_node(node.metadata.name.as_deref().unwrap_or_default());
+            self.nodes.remove(name, &mut self.vocabulary);
         }
+        self.count_pods_of(name, Topology::add);
         result
     }
 
     /// A node is gone. Its slot stays as long as pods are on it. Tells whether it was known.
     pub fn remove_node(&mut self, name: &str) -> bool {
+        self.count_pods_of(name, Topology::remove);
         self.nodes.remove(name, &mut self.vocabulary)
+    }
+
+    /// Counts the pods on a node, or no longer: its domains are about to change.
+    fn count_pods_of(&mut self, name: &str, change: fn(&mut Topology, PlacedPod<'_>)) {
+        let Some(slot) = self.nodes.slot(name) else {
+            return;
+        };
+        for uid in &self.nodes.pods[slot.index()] {
+            let pod = self.pods.get(uid);
+            if let Some(placed) = pod.and_then(|pod| pod.placed(&self.nodes, &self.vocabulary)) {
+                change(&mut self.topology, placed);
+            }
+        }
+    }
+
+    /// Counts `term` from now on, if it is not counted yet.
+    pub(crate) fn count_term(&mut self, term: CountedTerm) {
+        let (nodes, pods) = (&self.nodes, &self.pods);
+        self.topology
+            .count(term, &mut self.vocabulary, |count, vocabulary| {
+                let placed = pods.values();
+                placed
+                    .filter_map(|pod| pod.placed(nodes, vocabulary))
+                    .for_each(count);
+            });
     }
 
     /// An object that plugins look up by name came, changed or went. Tells what changed, and what
@@ -110,7 +157,20 @@ impl Cache {
         &mut self,
         event: ListedEvent,
     ) -> (Option<EventResource>, Vec<ListedChange>) {
-        self.listers.apply(event)
+        let is_namespace = matches!(event, ListedEvent::Namespace(_));
+        let (resource, changes) = self.listers.apply(event);
+        if is_namespace {
+            for change in &changes {
+                let namespace = self.listers.namespaces.get("", &change.key.name);
+                let (topology, vocabulary) = (&mut self.topology, &mut self.vocabulary);
+                topology.apply_namespace(
+                    &change.key.name,
+                    namespace.map(|namespace| &**namespace),
+                    vocabulary,
+                );
+            }
+        }
+        (resource, changes)
     }
 
     /// The pod called `uid`, if it has a node.
@@ -157,11 +217,18 @@ impl Cache {
         let node = info.node_name.clone().unwrap_or_else(|| Arc::from(""));
         let class = Arc::clone(self.vocabulary.pod_class(info.class));
         let slot = self.nodes.add_pod(&node, &info.uid, &class);
-        self.pods.insert(info.uid.clone(), CachedPod { info, slot });
+        let pod = CachedPod { info, slot };
+        if let Some(placed) = pod.placed(&self.nodes, &self.vocabulary) {
+            self.topology.add(placed);
+        }
+        self.pods.insert(pod.info.uid.clone(), pod);
     }
 
     fn take(&mut self, uid: &PodUid) -> Option<PodInfo> {
         let pod = self.pods.swap_remove(uid)?;
+        if let Some(placed) = pod.placed(&self.nodes, &self.vocabulary) {
+            self.topology.remove(placed);
+        }
         let class = Arc::clone(self.vocabulary.pod_class(pod.info.class));
         self.nodes.remove_pod(pod.slot, uid, &class);
         Some(pod.info)

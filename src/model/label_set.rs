@@ -9,6 +9,15 @@ use crate::model::symbols::{Symbol, SymbolScope};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LabelSet(Box<[(Symbol, Symbol)]>);
 
+/// The labels of a pod with its namespace: everything that selectors look at.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PodLabels {
+    /// The namespace.
+    pub namespace: Symbol,
+    /// The labels.
+    pub labels: LabelSet,
+}
+
 impl LabelSet {
     /// Compiles the labels of an object.
     pub fn compile(labels: Option<&BTreeMap<String, String>>, scope: &mut SymbolScope<'_>) -> Self {

@@ -3,21 +3,24 @@
 //! Pods of one class get the same verdict from every plugin that does not look at labels, so that
 //! verdicts can be kept per class (the successor of the equivalence cache).
 
-use k8s_openapi::api::core::v1::{NodeAffinity, TopologySpreadConstraint};
+use k8s_openapi::api::core::v1::{self, NodeAffinity};
 use thiserror::Error;
 
 use crate::model::host_port::HostPort;
+use crate::model::label_selector::InvalidSelector;
 use crate::model::node_selector::{NodeSelectorTerm, PreferredTerm};
 use crate::model::objects::pod::{Pod, PodSpec, Volume};
 use crate::model::pod_volume::PodVolume;
+use crate::model::pod_affinity::PodAffinity;
 use crate::model::quantity::InvalidQuantity;
 use crate::model::requests::pod_requests;
 use crate::model::resources::Resources;
 use crate::model::symbols::{Symbol, SymbolScope};
 use crate::model::taints::Toleration;
+use crate::model::topology_spread::TopologySpreadConstraint;
 
 /// What the pods of a class have in common.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PodClass {
     /// `spec.nodeName` as the pod was judged; pending pods have none.
     pub node_name: Option<Symbol>,
@@ -45,6 +48,10 @@ pub struct PodClass {
     /// The namespace of the pod, if it has claims: they are looked up there. Claims made for one
     /// pod also have its name, which is not part of the class.
     pub claim_namespace: Option<Symbol>,
+    /// Affinity and anti-affinity to other pods, or why it cannot be read.
+    pub affinity: Result<PodAffinity, InvalidSelector>,
+    /// Topology spread constraints in the order of the object, or why they cannot be read.
+    pub spread_constraints: Result<Box<[TopologySpreadConstraint]>, InvalidSelector>,
     /// What the pod needs that only a later release judges.
     pub unimplemented: UnimplementedNeeds,
 }
@@ -139,6 +146,12 @@ impl PodClass {
             non_zero_requests: requests.non_zero,
             scored_requests: requests.scored,
             images: compile_images(spec, scope),
+            affinity: compile_affinity(pod, scope),
+            spread_constraints: spec
+                .topology_spread_constraints
+                .iter()
+                .map(|constraint| TopologySpreadConstraint::compile(constraint, scope))
+                .collect(),
             unimplemented: UnimplementedNeeds::of(spec),
         })
     }
@@ -156,6 +169,21 @@ fn compile_selector(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[(Symbol
         .collect();
     pairs.sort_unstable();
     pairs.into_boxed_slice()
+}
+
+/// Terms without namespaces mean that of the pod.
+fn compile_affinity(
+    pod: &Pod,
+    scope: &mut SymbolScope<'_>,
+) -> Result<PodAffinity, InvalidSelector> {
+    let Some(affinity) = &pod.spec.affinity else {
+        return Ok(PodAffinity::default());
+    };
+    if affinity.pod_affinity.is_none() && affinity.pod_anti_affinity.is_none() {
+        return Ok(PodAffinity::default());
+    }
+    let namespace = scope.intern(pod.metadata.namespace.as_deref().unwrap_or_default());
+    PodAffinity::compile(affinity, namespace, scope)
 }
 
 fn compile_preferred(affinity: &NodeAffinity, scope: &mut SymbolScope<'_>) -> Box<[PreferredTerm]> {
@@ -244,7 +272,7 @@ impl UnimplementedNeeds {
     }
 }
 
-fn is_hard(constraint: &TopologySpreadConstraint) -> bool {
+fn is_hard(constraint: &v1::TopologySpreadConstraint) -> bool {
     constraint.when_unsatisfiable != "ScheduleAnyway"
 }
 

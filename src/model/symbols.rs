@@ -99,6 +99,15 @@ impl Symbols {
         }
     }
 
+    /// Takes another reference to each of `symbols`, which something holds already.
+    pub fn hold(&mut self, symbols: impl IntoIterator<Item = Symbol>) -> HeldSymbols {
+        let held: Vec<Symbol> = symbols.into_iter().collect();
+        for symbol in &held {
+            self.entries[symbol.0 as usize].references += 1;
+        }
+        HeldSymbols(held)
+    }
+
     fn acquire(&mut self, text: &str) -> Symbol {
         if let Some(symbol) = self.get(text) {
             self.entries[symbol.0 as usize].references += 1;

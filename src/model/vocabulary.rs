@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foldhash::quality::FixedState;
 use hashbrown::HashTable;
 
-use crate::model::label_set::LabelSet;
+use crate::model::label_set::{LabelSet, PodLabels};
 use crate::model::node_class::{HOSTNAME_LABEL, NodeClass};
 use crate::model::objects::{Node, Pod};
 use crate::model::pod_class::{InvalidPod, PodClass};
@@ -20,7 +20,7 @@ use crate::model::timestamp::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodClassId(u32);
 
-/// A label set.
+/// The namespace and labels of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelSetId(u32);
 
@@ -40,7 +40,7 @@ impl NodeClassId {
 pub struct Vocabulary {
     symbols: Symbols,
     pod_classes: Interned<PodClass>,
-    label_sets: Interned<LabelSet>,
+    label_sets: Interned<PodLabels>,
     node_classes: Interned<NodeClass>,
     hostname: Symbol,
     _held: HeldSymbols,
@@ -53,6 +53,7 @@ struct Interned<T> {
     by_value: HashTable<u32>,
     entries: Vec<Option<InternedEntry<T>>>,
     free: Vec<u32>,
+    next_serial: u64,
 }
 
 #[derive(Debug)]
@@ -60,6 +61,8 @@ struct InternedEntry<T> {
     value: Arc<T>,
     held: HeldSymbols,
     references: u32,
+    /// Which use of the id this is: ids are used again.
+    serial: u64,
 }
 
 // === impl Vocabulary ===
@@ -101,9 +104,14 @@ impl Vocabulary {
         self.pod_classes.get(id.0)
     }
 
-    /// The label set `id`.
-    pub fn label_set(&self, id: LabelSetId) -> &Arc<LabelSet> {
+    /// The namespace and labels `id`.
+    pub fn label_set(&self, id: LabelSetId) -> &Arc<PodLabels> {
         self.label_sets.get(id.0)
+    }
+
+    /// Which use of `id` the live label set is: whoever remembers something by id compares it.
+    pub fn label_set_serial(&self, id: LabelSetId) -> u64 {
+        self.label_sets.entry(id.0).serial
     }
 
     /// The node class `id`.
@@ -138,7 +146,10 @@ impl Vocabulary {
         let held = scope.finish();
         let class = PodClassId(self.pod_classes.acquire(class, held, &mut self.symbols));
         let mut scope = self.symbols.scope();
-        let labels = LabelSet::compile(pod.metadata.labels.as_ref(), &mut scope);
+        let labels = PodLabels {
+            namespace: scope.intern(pod.metadata.namespace.as_deref().unwrap_or_default()),
+            labels: LabelSet::compile(pod.metadata.labels.as_ref(), &mut scope),
+        };
         let held = scope.finish();
         let labels = LabelSetId(self.label_sets.acquire(labels, held, &mut self.symbols));
         Ok(pod_info(pod, class, labels))
@@ -222,6 +233,7 @@ impl<T: Eq + Hash> Interned<T> {
             by_value: HashTable::new(),
             entries: Vec::new(),
             free: Vec::new(),
+            next_serial: 0,
         }
     }
 
@@ -264,7 +276,9 @@ impl<T: Eq + Hash> Interned<T> {
             value: Arc::new(value),
             held,
             references: 1,
+            serial: self.next_serial,
         });
+        self.next_serial += 1;
         let id = if let Some(id) = self.free.pop() {
             self.entries[id as usize] = entry;
             id

@@ -172,17 +172,17 @@ impl<K: Listed> Lister<K> {
 
     fn apply(&mut self, event: ObjectEvent<K>) -> Vec<ListedChange> {
         match event {
-            ObjectEvent::Applied(object) => self.insert(object).into_iter().collect(),
+            ObjectEvent::Applied(object) => self.insert(&object).into_iter().collect(),
             ObjectEvent::Deleted(object) => self
                 .remove(&ObjectKey::of(object.meta()))
                 .into_iter()
                 .collect(),
-            ObjectEvent::Resynced(objects) => self.resync(objects),
+            ObjectEvent::Resynced(objects) => self.resync(&objects),
         }
     }
 
     /// All objects there are: a full diff.
-    fn resync(&mut self, objects: Vec<Arc<K>>) -> Vec<ListedChange> {
+    fn resync(&mut self, objects: &[Arc<K>]) -> Vec<ListedChange> {
         let known: BTreeSet<ObjectKey> = objects
             .iter()
             .map(|object| ObjectKey::of(object.meta()))
@@ -194,18 +194,18 @@ impl<K: Listed> Lister<K> {
             .cloned()
             .collect();
         let removed: Vec<_> = gone.iter().filter_map(|key| self.remove(key)).collect();
-        let changed = objects.into_iter().filter_map(|object| self.insert(object));
+        let changed = objects.iter().filter_map(|object| self.insert(object));
         removed
             .into_iter()
             .chain(changed.collect::<Vec<_>>())
             .collect()
     }
 
-    fn insert(&mut self, object: Arc<K>) -> Option<ListedChange> {
+    fn insert(&mut self, object: &Arc<K>) -> Option<ListedChange> {
         let key = ObjectKey::of(object.meta());
-        let action = match self.objects.insert(key.clone(), Arc::clone(&object)) {
+        let action = match self.objects.insert(key.clone(), Arc::clone(object)) {
             None => ActionType::ADD,
-            Some(earlier) if *earlier == *object => return None,
+            Some(earlier) if earlier == *object => return None,
             Some(_) => ActionType::UPDATE,
         };
         Some(ListedChange { key, action })

@@ -57,6 +57,18 @@ pub(crate) struct NodeFacts {
     held: HeldSymbols,
 }
 
+// === impl NodeFacts ===
+
+impl NodeFacts {
+    /// The value of the label `key`.
+    pub(crate) fn label(&self, key: Symbol, vocabulary: &Vocabulary) -> Option<Symbol> {
+        if key == vocabulary.hostname_label() {
+            return self.hostname;
+        }
+        vocabulary.node_class(self.class).labels.get(key)
+    }
+}
+
 // === impl Slot ===
 
 impl Slot {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::engine::cache::Cache;
 use crate::engine::cache::listers::Listers;
 use crate::engine::cache::nodes::{NodeFacts, Slot};
+use crate::engine::cache::topology::Topology;
 use crate::engine::framework::reservations::Reservations;
 use crate::model::host_port::UsedPorts;
 use crate::model::images::{ImageState, NodeImage};
@@ -42,6 +43,8 @@ pub struct PodView<'a> {
     pub info: &'a PodInfo,
     /// Everything in it that influences the placement.
     pub class: &'a PodClass,
+    /// Its namespace.
+    pub namespace: Symbol,
     /// Its labels.
     pub labels: &'a LabelSet,
     /// The table in which the texts are.
@@ -104,6 +107,16 @@ impl<'a> Snapshot<'a> {
         &self.cache.listers
     }
 
+    /// Counts of pods by topology domain.
+    pub fn topology(&self) -> &'a Topology {
+        &self.cache.topology
+    }
+
+    /// The labels of a namespace, if it is known.
+    pub fn namespace_labels(&self, namespace: Symbol) -> Option<&'a LabelSet> {
+        self.cache.topology.namespaces.get(namespace)
+    }
+
     /// What is known of the image called `name` over all nodes.
     pub fn image(&self, name: Symbol) -> Option<ImageState> {
         self.cache.nodes.images.get(name)
@@ -128,10 +141,12 @@ impl fmt::Debug for Snapshot<'_> {
 impl<'a> PodView<'a> {
     /// The view of `info`, which was compiled by `vocabulary`.
     pub fn new(info: &'a PodInfo, vocabulary: &'a Vocabulary) -> Self {
+        let labels = vocabulary.label_set(info.labels);
         Self {
             info,
             class: vocabulary.pod_class(info.class),
-            labels: vocabulary.label_set(info.labels),
+            namespace: labels.namespace,
+            labels: &labels.labels,
             symbols: vocabulary.symbols(),
         }
     }
@@ -245,10 +260,7 @@ impl NodeLabels for NodeView<'_> {
     }
 
     fn label(&self, key: Symbol) -> Option<Symbol> {
-        if key == self.cache.vocabulary.hostname_label() {
-            return self.facts.hostname;
-        }
-        self.class().labels.get(key)
+        self.facts.label(key, &self.cache.vocabulary)
     }
 
     fn symbols(&self) -> &Symbols {

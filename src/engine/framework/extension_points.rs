@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::cache::topology::counted_terms::CountedTerm;
 use crate::engine::diagnosis::Diagnosis;
 use crate::engine::effect::{EffectAction, EffectOutcome};
 use crate::engine::framework::cluster_event::{ClusterEventKind, QueueingHint};
@@ -81,6 +82,18 @@ pub trait PreFilterExtensions {
         pod: &PodView<'_>,
         removed: &PodView<'_>,
         node: &NodeView<'_>,
+    );
+}
+
+/// Reads counts of pods by topology domain. Asked before each attempt, so that what its other
+/// extension points read is counted.
+pub trait TopologyReader {
+    /// Adds to `terms` what is going to be read for `pod`.
+    fn counted_terms(
+        &self,
+        pod: &PodView<'_>,
+        cluster: &Snapshot<'_>,
+        terms: &mut Vec<CountedTerm>,
     );
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::engine::framework::extension_points::{
     BindPlugin, EnqueueExtensions, FilterPlugin, PermitPlugin, PostBindPlugin, PostFilterPlugin,
     PreBindPlugin, PreEnqueuePlugin, PreFilterPlugin, PreScorePlugin, QueueSortPlugin,
-    ReservePlugin, ScorePlugin,
+    ReservePlugin, ScorePlugin, TopologyReader,
 };
 
 /// The name of a plugin, as upstream has it.
@@ -30,6 +30,11 @@ pub trait Plugin: fmt::Debug + Send + Sync {
 
     /// Its part at `PreFilter`.
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
+        None
+    }
+
+    /// The counts by topology domain that it reads.
+    fn as_topology_reader(&self) -> Option<&dyn TopologyReader> {
         None
     }
 

@@ -1,0 +1,162 @@
+//! Terms of affinity that pods on nodes carry, with the domains in which they are.
+
+use std::hash::{Hash, Hasher};
+
+use indexmap::{Equivalent, IndexMap};
+use rustc_hash::FxBuildHasher;
+
+use crate::engine::cache::topology::PlacedPod;
+use crate::engine::cache::topology::domain_counts::DomainCounts;
+use crate::model::label_set::LabelSet;
+use crate::model::pod_affinity::{AffinityTerm, PodAffinity};
+use crate::model::symbols::Symbol;
+
+/// What a pod means by a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CarriedKind {
+    /// Required affinity.
+    Required,
+    /// Preferred affinity.
+    Preferred,
+    /// Required anti-affinity.
+    RequiredAnti,
+    /// Preferred anti-affinity.
+    PreferredAnti,
+}
+
+/// A term that pods carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CarriedTerm {
+    /// What they mean by it.
+    pub kind: CarriedKind,
+    /// The weight of a preferred term, else 0.
+    pub weight: i64,
+    /// The term.
+    pub term: AffinityTerm,
+}
+
+/// The same, borrowed, to look one up.
+#[derive(Hash)]
+struct CarriedTermRef<'a> {
+    kind: CarriedKind,
+    weight: i64,
+    term: &'a AffinityTerm,
+}
+
+/// Every term that a pod on a known node carries, with how many such pods each domain of its
+/// topology key has.
+#[derive(Debug, Default)]
+pub struct CarriedTerms(IndexMap<CarriedTerm, DomainCounts, FxBuildHasher>);
+
+impl Hash for CarriedTerm {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { kind, weight, term } = self;
+        CarriedTermRef {
+            kind: *kind,
+            weight: *weight,
+            term,
+        }
+        .hash(state);
+    }
+}
+
+impl Equivalent<CarriedTerm> for CarriedTermRef<'_> {
+    fn equivalent(&self, key: &CarriedTerm) -> bool {
+        self.kind == key.kind && self.weight == key.weight && *self.term == key.term
+    }
+}
+
+// === impl CarriedTerms ===
+
+impl CarriedTerms {
+    /// The terms of `kind` that select a pod of these labels, with their index.
+    pub fn selecting<'a>(
+        &'a self,
+        kind: CarriedKind,
+        namespace: Symbol,
+        namespace_labels: &'a LabelSet,
+        labels: &'a LabelSet,
+    ) -> impl Iterator<Item = (usize, &'a CarriedTerm, &'a DomainCounts)> {
+        let terms = self.0.iter().enumerate();
+        terms
+            .filter(move |(_, (carried, _))| carried.kind == kind)
+            .filter(move |(_, (carried, _))| {
+                let selector = &carried.term.selector;
+                selector.selects_namespace(namespace, Some(namespace_labels))
+                    && selector.labels.matches(labels)
+            })
+            .map(|(index, (carried, counts))| (index, carried, counts))
+    }
+
+    /// The counts of the term at `index`; indices hold as long as the cluster stands still.
+    pub fn counts(&self, index: usize) -> Option<&DomainCounts> {
+        self.0.get_index(index).map(|(_, counts)| counts)
+    }
+
+    /// How many terms there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether no pod carries a term.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn change(&mut self, placed: PlacedPod<'_>, by: i64) {
+        let class = placed.vocabulary.pod_class(placed.pod.class);
+        let Ok(affinity) = &class.affinity else {
+            return;
+        };
+        for term in terms(affinity) {
+            if let Some(domain) = placed.node_label(term.term.topology_key) {
+                self.add(&term, domain, by);
+            }
+        }
+    }
+
+    fn add(&mut self, term: &CarriedTermRef<'_>, domain: Symbol, by: i64) {
+        if let Some((index, _, counts)) = self.0.get_full_mut(term) {
+            counts.add(domain, by);
+            if counts.is_empty() {
+                self.0.swap_remove_index(index);
+            }
+            return;
+        }
+        let mut counts = DomainCounts::default();
+        counts.add(domain, by);
+        let carried = CarriedTerm {
+            kind: term.kind,
+            weight: term.weight,
+            term: term.term.clone(),
+        };
+        self.0.insert(carried, counts);
+    }
+}
+
+/// The terms of `affinity`.
+fn terms(affinity: &PodAffinity) -> impl Iterator<Item = CarriedTermRef<'_>> {
+    let hard = [
+        (CarriedKind::Required, &affinity.required),
+        (CarriedKind::RequiredAnti, &affinity.required_anti),
+    ];
+    let soft = [
+        (CarriedKind::Preferred, &affinity.preferred),
+        (CarriedKind::PreferredAnti, &affinity.preferred_anti),
+    ];
+    let hard = hard.into_iter().flat_map(|(kind, terms)| {
+        terms.iter().map(move |term| CarriedTermRef {
+            kind,
+            weight: 0,
+            term,
+        })
+    });
+    let soft = soft.into_iter().flat_map(|(kind, terms)| {
+        terms.iter().map(move |preferred| CarriedTermRef {
+            kind,
+            weight: preferred.weight,
+            term: &preferred.term,
+        })
+    });
+    hard.chain(soft)
+}

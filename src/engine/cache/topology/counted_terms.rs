@@ -1,0 +1,228 @@
+//! Pods that selectors select, counted by domain from the first use of a term on.
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::engine::cache::topology::PlacedPod;
+use crate::engine::cache::topology::domain_counts::DomainCounts;
+use crate::engine::cache::topology::namespace_labels::NamespaceLabels;
+use crate::model::label_set::PodLabels;
+use crate::model::map::IdMap;
+use crate::model::pod_affinity::PodSelector;
+use crate::model::symbols::{HeldSymbols, Symbol, Symbols};
+use crate::model::vocabulary::{LabelSetId, Vocabulary};
+
+/// Terms that are counted at once, at most; beyond it the one that was unused the longest is
+/// counted anew when it is wanted again.
+const COUNTED_TERMS_MAX: usize = 8192;
+/// Label sets whose terms are remembered at once, at most.
+const REMEMBERED_MAX: usize = 65_536;
+
+/// What is counted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CountedTerm {
+    /// Pods that all of these select.
+    pub all_of: Box<[PodSelector]>,
+    /// By which domains.
+    pub domains: Domains,
+    /// Whether pods that are being deleted count.
+    pub counts_terminating: bool,
+}
+
+/// What the domains of a count are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Domains {
+    /// The values of a node label; nodes without it belong to none.
+    Label(Symbol),
+    /// The nodes, by name.
+    Nodes,
+}
+
+/// The counts of all terms in use.
+#[derive(Debug, Default)]
+pub struct CountedTerms {
+    counters: IndexMap<CountedTerm, Counter, FxBuildHasher>,
+    uses: u64,
+    /// Rises when the terms change, so that what is remembered is found outdated.
+    generation: u64,
+    remembered: IdMap<LabelSetId, Remembered>,
+}
+
+#[derive(Debug)]
+struct Counter {
+    counts: DomainCounts,
+    last_used: u64,
+    held: HeldSymbols,
+}
+
+/// The indices of the terms that select pods of a label set.
+#[derive(Debug)]
+struct Remembered {
+    serial: u64,
+    generation: u64,
+    terms: Box<[usize]>,
+}
+
+// === impl CountedTerm ===
+
+impl CountedTerm {
+    fn selects(&self, pod: &PodLabels, namespaces: &NamespaceLabels) -> bool {
+        let labels = namespaces.get(pod.namespace);
+        self.all_of.iter().all(|selector| {
+            selector.selects_namespace(pod.namespace, labels)
+                && selector.labels.matches(&pod.labels)
+        })
+    }
+
+    fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let key = match self.domains {
+            Domains::Label(key) => Some(key),
+            Domains::Nodes => None,
+        };
+        let selectors = self.all_of.iter().flat_map(PodSelector::symbols);
+        selectors.chain(key)
+    }
+
+    fn add(&self, counts: &mut DomainCounts, placed: PlacedPod<'_>, by: i64) {
+        if placed.pod.is_terminating && !self.counts_terminating {
+            return;
+        }
+        let domain = match self.domains {
+            Domains::Label(key) => placed.node_label(key),
+            Domains::Nodes => Some(placed.node.name),
+        };
+        if let Some(domain) = domain {
+            counts.add(domain, by);
+        }
+    }
+}
+
+// === impl CountedTerms ===
+
+impl CountedTerms {
+    /// The index of `term`, if it is counted; it holds as long as the cluster stands still.
+    pub fn index(&self, term: &CountedTerm) -> Option<usize> {
+        self.counters.get_index_of(term)
+    }
+
+    /// The counts of the term at `index`.
+    pub fn counts(&self, index: usize) -> Option<&DomainCounts> {
+        self.counters
+            .get_index(index)
+            .map(|(_, counter)| &counter.counts)
+    }
+
+    /// How many terms are counted.
+    pub fn len(&self) -> usize {
+        self.counters.len()
+    }
+
+    /// Whether no term is counted.
+    pub fn is_empty(&self) -> bool {
+        self.counters.is_empty()
+    }
+
+    pub(super) fn count(
+        &mut self,
+        term: CountedTerm,
+        namespaces: &NamespaceLabels,
+        vocabulary: &mut Vocabulary,
+        pods: impl FnOnce(&mut dyn FnMut(PlacedPod<'_>), &Vocabulary),
+    ) {
+        self.uses += 1;
+        if let Some(counter) = self.counters.get_mut(&term) {
+            counter.last_used = self.uses;
+            return;
+        }
+        if self.counters.len() >= COUNTED_TERMS_MAX {
+            self.forget_least_used(vocabulary.symbols_mut());
+        }
+        let held = vocabulary.symbols_mut().hold(term.symbols());
+        let mut counts = DomainCounts::default();
+        let mut count = |placed: PlacedPod<'_>| {
+            let labels = placed.vocabulary.label_set(placed.pod.labels);
+            if term.selects(labels, namespaces) {
+                term.add(&mut counts, placed, 1);
+            }
+        };
+        pods(&mut count, vocabulary);
+        let counter = Counter {
+            counts,
+            last_used: self.uses,
+            held,
+        };
+        self.counters.insert(term, counter);
+        self.generation += 1;
+    }
+
+    pub(super) fn change(&mut self, namespaces: &NamespaceLabels, placed: PlacedPod<'_>, by: i64) {
+        if self.counters.is_empty() {
+            return;
+        }
+        self.remember(namespaces, placed);
+        let Some(remembered) = self.remembered.get(&placed.pod.labels) else {
+            return;
+        };
+        for index in &remembered.terms {
+            if let Some((term, counter)) = self.counters.get_index_mut(*index) {
+                term.add(&mut counter.counts, placed, by);
+            }
+        }
+    }
+
+    /// Finds out which terms select the pod, unless that is known.
+    fn remember(&mut self, namespaces: &NamespaceLabels, placed: PlacedPod<'_>) {
+        let id = placed.pod.labels;
+        let serial = placed.vocabulary.label_set_serial(id);
+        let is_known = self.remembered.get(&id).is_some_and(|remembered| {
+            remembered.serial == serial && remembered.generation == self.generation
+        });
+        if is_known {
+            return;
+        }
+        let labels = placed.vocabulary.label_set(id);
+        let terms = self.counters.keys().enumerate();
+        let terms = terms
+            .filter(|(_, term)| term.selects(labels, namespaces))
+            .map(|(index, _)| index)
+            .collect();
+        if self.remembered.len() >= REMEMBERED_MAX {
+            self.remembered.clear();
+        }
+        let generation = self.generation;
+        let remembered = Remembered {
+            serial,
+            generation,
+            terms,
+        };
+        self.remembered.insert(id, remembered);
+    }
+
+    /// Terms that look at labels of namespaces are counted anew when they are wanted again.
+    pub(super) fn forget_readers_of_namespaces(&mut self, symbols: &mut Symbols) {
+        let outdated: Vec<usize> = self
+            .counters
+            .keys()
+            .enumerate()
+            .filter(|(_, term)| term.all_of.iter().any(PodSelector::reads_namespace_labels))
+            .map(|(index, _)| index)
+            .collect();
+        for index in outdated.into_iter().rev() {
+            self.forget(index, symbols);
+        }
+    }
+
+    fn forget_least_used(&mut self, symbols: &mut Symbols) {
+        let counters = self.counters.values().enumerate();
+        if let Some((index, _)) = counters.min_by_key(|(_, counter)| counter.last_used) {
+            self.forget(index, symbols);
+        }
+    }
+
+    fn forget(&mut self, index: usize, symbols: &mut Symbols) {
+        if let Some((_, counter)) = self.counters.swap_remove_index(index) {
+            symbols.release(counter.held);
+            self.generation += 1;
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Label selectors, compiled (`metav1.LabelSelectorAsSelector`).
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1;
+use thiserror::Error;
+
+use crate::model::label_set::LabelSet;
+use crate::model::symbols::{Symbol, SymbolScope};
+
+/// Which label sets. Requirements are sorted, so that equal selectors are equal values.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LabelSelector {
+    /// None: what an absent selector means (`labels.Nothing`).
+    Nothing,
+    /// Those that meet all of these; an empty list means all.
+    All(Box<[LabelRequirement]>),
+}
+
+/// A requirement on one label.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LabelRequirement {
+    /// The value is one of these, sorted.
+    In(Symbol, Box<[Symbol]>),
+    /// The value is none of these, sorted, or there is no such label.
+    NotIn(Symbol, Box<[Symbol]>),
+    /// The label is there.
+    Exists(Symbol),
+    /// The label is not there.
+    DoesNotExist(Symbol),
+}
+
+/// A selector that the API server would have refused; in upstream's words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
+pub enum InvalidSelector {
+    /// An operator that does not exist.
+    #[error("{0:?} is not a valid label selector operator")]
+    Operator(Box<str>),
+    /// `In` or `NotIn` without values.
+    #[error("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty")]
+    NoValues,
+    /// `Exists` or `DoesNotExist` with values.
+    #[error("values: Invalid value: {0}: values set must be empty for exists and does not exist")]
+    Values(Box<str>),
+}
+
+// === impl LabelSelector ===
+
+impl LabelSelector {
+    /// Compiles a selector; an absent one selects nothing.
+    pub fn compile(
+        selector: Option<&v1::LabelSelector>,
+        scope: &mut SymbolScope<'_>,
+    ) -> Result<Self, InvalidSelector> {
+        let Some(selector) = selector else {
+            return Ok(Self::Nothing);
+        };
+        let mut requirements = Vec::new();
+        for (key, value) in selector.match_labels.iter().flatten() {
+            let value = Box::from([scope.intern(value)]);
+            requirements.push(LabelRequirement::In(scope.intern(key), value));
+        }
+        for expression in selector.match_expressions.iter().flatten() {
+            requirements.push(LabelRequirement::compile(expression, scope)?);
+        }
+        Ok(Self::of(requirements))
+    }
+
+    /// The selector of all `requirements`.
+    pub fn of(mut requirements: Vec<LabelRequirement>) -> Self {
+        requirements.sort_unstable();
+        requirements.dedup();
+        Self::All(requirements.into_boxed_slice())
+    }
+
+    /// Whether every label set is selected (`Selector.Empty`).
+    pub fn is_everything(&self) -> bool {
+        matches!(self, Self::All(requirements) if requirements.is_empty())
+    }
+
+    /// Whether `labels` are selected.
+    pub fn matches(&self, labels: &LabelSet) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::All(requirements) => requirements.iter().all(|r| r.is_met(labels)),
+        }
+    }
+
+    /// The requirements; none if nothing is selected.
+    pub fn requirements(&self) -> &[LabelRequirement] {
+        match self {
+            Self::Nothing => &[],
+            Self::All(requirements) => requirements,
+        }
+    }
+
+    /// Every symbol in the selector.
+    pub fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
+        self.requirements().iter().flat_map(|requirement| {
+            let (key, values) = requirement.parts();
+            std::iter::once(key).chain(values.iter().copied())
+        })
+    }
+}
+
+// === impl LabelRequirement ===
+
+impl LabelRequirement {
+    fn compile(
+        expression: &v1::LabelSelectorRequirement,
+        scope: &mut SymbolScope<'_>,
+    ) -> Result<Self, InvalidSelector> {
+        let given = expression.values.as_deref().unwrap_or_default();
+        let key = scope.intern(&expression.key);
+        let mut values: Vec<Symbol> = given.iter().map(|value| scope.intern(value)).collect();
+        values.sort_unstable();
+        values.dedup();
+        let values = values.into_boxed_slice();
+        match (&*expression.operator, values.is_empty()) {
+            ("In", false) => Ok(Self::In(key, values)),
+            ("NotIn", false) => Ok(Self::NotIn(key, values)),
+            ("In" | "NotIn", true) => Err(InvalidSelector::NoValues),
+            ("Exists", true) => Ok(Self::Exists(key)),
+            ("DoesNotExist", true) => Ok(Self::DoesNotExist(key)),
+            ("Exists" | "DoesNotExist", false) => {
+                let values: Vec<String> = given.iter().map(|value| format!("{value:?}")).collect();
+                Err(InvalidSelector::Values(
+                    format!("[{}]", values.join(",")).into(),
+                ))
+            }
+            (operator, _) => Err(InvalidSelector::Operator(operator.into())),
+        }
+    }
+
+    /// Whether `labels` meet it.
+    pub fn is_met(&self, labels: &LabelSet) -> bool {
+        match self {
+            Self::In(key, values) => labels
+                .get(*key)
+                .is_some_and(|value| values.binary_search(&value).is_ok()),
+            Self::NotIn(key, values) => labels
+                .get(*key)
+                .is_none_or(|value| values.binary_search(&value).is_err()),
+            Self::Exists(key) => labels.get(*key).is_some(),
+            Self::DoesNotExist(key) => labels.get(*key).is_none(),
+        }
+    }
+
+    fn parts(&self) -> (Symbol, &[Symbol]) {
+        match self {
+            Self::In(key, values) | Self::NotIn(key, values) => (*key, values),
+            Self::Exists(key) | Self::DoesNotExist(key) => (*key, &[]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::model::symbols::Symbols;
+
+    fn matches(selector: serde_json::Value, labels: &[(&str, &str)]) -> Result<bool, String> {
+        let mut symbols = Symbols::new(1);
+        let mut scope = symbols.scope();
+        let selector: v1::LabelSelector =
+            serde_json::from_value(selector).map_err(|error| error.to_string())?;
+        let selector = LabelSelector::compile(Some(&selector), &mut scope);
+        let labels: BTreeMap<String, String> = labels
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        let labels = LabelSet::compile(Some(&labels), &mut scope);
+        scope.abandon();
+        let selector = selector.map_err(|error| error.to_string())?;
+        Ok(selector.matches(&labels))
+    }
+
+    fn expression(operator: &str, values: &[&str]) -> serde_json::Value {
+        serde_json::json!({"matchExpressions": [
+            {"key": "a", "operator": operator, "values": values}]})
+    }
+
+    #[test]
+    fn an_empty_selector_selects_everything_and_an_absent_one_nothing() {
+        assert_eq!(matches(serde_json::json!({}), &[]), Ok(true));
+        let mut symbols = Symbols::new(1);
+        let mut scope = symbols.scope();
+        let absent = LabelSelector::compile(None, &mut scope).unwrap();
+        assert!(!absent.matches(&LabelSet::default()));
+        assert!(!absent.is_everything());
+        scope.abandon();
+    }
+
+    #[test]
+    fn every_operator_judges_a_label_that_is_there_and_one_that_is_not() {
+        let cases = [
+            (expression("In", &["1", "2"]), [true, false, false]),
+            (expression("NotIn", &["1", "2"]), [false, true, true]),
+            (expression("Exists", &[]), [true, true, false]),
+            (expression("DoesNotExist", &[]), [false, false, true]),
+            (
+                serde_json::json!({"matchLabels": {"a": "1"}}),
+                [true, false, false],
+            ),
+        ];
+        for (selector, expected) in cases {
+            let found = [&[("a", "1")][..], &[("a", "3")], &[("b", "1")]]
+                .map(|labels| matches(selector.clone(), labels).unwrap());
+            assert_eq!(found, expected, "{selector}");
+        }
+    }
+
+    #[test]
+    fn a_selector_that_the_api_server_would_refuse_is_an_error_in_its_words() {
+        let error = |operator, values| matches(expression(operator, values), &[]).unwrap_err();
+        assert_eq!(
+            error("Like", &["1"]),
+            "\"Like\" is not a valid label selector operator"
+        );
+        assert!(error("In", &[]).contains("values set can't be empty"));
+        assert!(error("Exists", &["1"]).contains("must be empty"));
+    }
+}
