@@ -250,6 +250,8 @@ impl Engine {
             observer: &*self.observer,
         };
         self.queue.requeue(self.now, &info.uid, rejectors, &plugins);
+        // At once, since the next attempt comes before the pod's object says so.
+        self.cache.nominate(info, decision.nominated_node.clone());
         self.report_failure(info, reason, message, decision.nominated_node.clone());
     }
 }

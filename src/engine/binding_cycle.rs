@@ -102,6 +102,7 @@ impl Engine {
         let mut assumed = self.cache.vocabulary.share_pod(info);
         assumed.node_name = Some(Arc::clone(&node));
         self.cache.assume_pod(assumed);
+        self.cache.clear_nomination(&info.uid);
         let outcome = self
             .reserve(&profile, &mut state, info, &node)
             .and_then(|()| self.permit(&profile, &mut state, info, &node));

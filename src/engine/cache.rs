@@ -12,6 +12,8 @@
 
 pub mod listers;
 pub mod nodes;
+mod nominator;
+pub mod overlay;
 pub mod snapshot;
 pub mod tie_break;
 pub mod topology;
@@ -21,6 +23,7 @@ use std::sync::Arc;
 
 use crate::engine::cache::listers::{ListedChange, ListedEvent, Listers};
 use crate::engine::cache::nodes::{NodeChange, Nodes, Slot};
+use crate::engine::cache::nominator::Nominator;
 use crate::engine::cache::snapshot::Snapshot;
 use crate::engine::cache::topology::counted_terms::CountedTerm;
 use crate::engine::cache::topology::{PlacedPod, Topology};
@@ -40,6 +43,7 @@ pub struct Cache {
     pub(crate) reservations: Reservations,
     pub(crate) listers: Listers,
     pub(crate) topology: Topology,
+    pub(crate) nominator: Nominator,
     pods: TextMap<PodUid, CachedPod>,
     assumed: BTreeSet<PodUid>,
 }
@@ -86,6 +90,7 @@ impl Cache {
             reservations: Reservations::default(),
             listers: Listers::default(),
             topology: Topology::default(),
+            nominator: Nominator::default(),
             pods: new_text_map(seed),
             assumed: BTreeSet::new(),
         }

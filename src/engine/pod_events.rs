@@ -57,7 +57,13 @@ impl Engine {
 
     /// The pod is gone, wherever it was.
     fn delete_pod(&mut self, uid: &PodUid) {
+        let promised = self.queue.get(uid);
+        let promised = promised.and_then(|pod| pod.info.nominated_node.clone());
         self.forget_pending(uid);
+        if let Some(node) = promised {
+            // The room that it held is free for others.
+            self.assigned_pod_changed(ActionType::DELETE, Some(node), uid);
+        }
         self.abandon_binding(uid);
         let Some(info) = self.cache.remove_pod(uid) else {
             return;
@@ -72,6 +78,7 @@ impl Engine {
     pub(super) fn forget_pending(&mut self, uid: &PodUid) {
         self.suspended.remove(uid);
         self.resumable.retain(|other| other != uid);
+        self.cache.clear_nomination(uid);
         if let Some(queued) = self.queue.delete(uid) {
             self.known.remove(&queued.info.key);
             self.cache.vocabulary.release_pod(&queued.info);
@@ -143,6 +150,10 @@ impl Engine {
         };
         self.quarantine.release_pod(&key);
         self.known.insert(key, uid.clone());
+        let promised = self.queue.get(uid);
+        let promised = promised.map(|pod| pod.info.nominated_node.clone());
+        self.cache.update_nomination(&info, promised.as_ref());
+        let nominated = info.nominated_node.clone();
         let plugins = Ask {
             profiles: &self.profiles,
             cache: &self.cache,
@@ -160,6 +171,10 @@ impl Engine {
         };
         if let Some(earlier) = earlier {
             self.cache.vocabulary.release_pod(&earlier);
+        }
+        if let Some(Some(node)) = promised.filter(|promised| *promised != nominated) {
+            // The room that it held is free for others.
+            self.assigned_pod_changed(ActionType::DELETE, Some(node), uid);
         }
     }
 

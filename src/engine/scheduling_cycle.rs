@@ -3,6 +3,8 @@
 //! Pure and read-only: the cycle borrows the cache and says what it found; the engine applies it.
 
 mod filter;
+mod filter_runner;
+mod nominated;
 mod score;
 mod select;
 

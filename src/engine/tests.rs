@@ -3,6 +3,7 @@
 mod bindings;
 mod framework;
 mod lifecycle;
+mod nominations;
 mod placement;
 
 use std::sync::Arc;

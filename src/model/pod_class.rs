@@ -65,6 +65,20 @@ pub struct NonZeroRequests {
     pub memory: i64,
 }
 
+impl NonZeroRequests {
+    /// Adds `other`.
+    pub fn add(&mut self, other: Self) {
+        self.milli_cpu = self.milli_cpu.saturating_add(other.milli_cpu);
+        self.memory = self.memory.saturating_add(other.memory);
+    }
+
+    /// Subtracts `other`.
+    pub fn subtract(&mut self, other: Self) {
+        self.milli_cpu = self.milli_cpu.saturating_sub(other.milli_cpu);
+        self.memory = self.memory.saturating_sub(other.memory);
+    }
+}
+
 /// Needs that belong to plugins which do not exist yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[expect(

@@ -53,6 +53,8 @@ pub struct PodInfo {
     pub started: Option<Timestamp>,
     /// Is being deleted.
     pub is_terminating: bool,
+    /// Is being deleted because a pod of a higher priority needs its room.
+    pub is_preempted: bool,
     /// Gates that hold the pod back, in the order of the object.
     pub scheduling_gates: Box<[Box<str>]>,
     /// `status.nominatedNodeName`.

@@ -200,6 +200,7 @@ fn pod_info(pod: &Pod, class: PodClassId, labels: LabelSetId) -> PodInfo {
         created: time(&pod.metadata.creation_timestamp).unwrap_or_default(),
         started: time(&pod.status.start_time),
         is_terminating: pod.metadata.deletion_timestamp.is_some(),
+        is_preempted: pod.metadata.deletion_timestamp.is_some() && is_preemption_target(pod),
         scheduling_gates: pod
             .spec
             .scheduling_gates
@@ -209,6 +210,15 @@ fn pod_info(pod: &Pod, class: PodClassId, labels: LabelSetId) -> PodInfo {
         nominated_node: text(&pod.status.nominated_node_name),
         reported: reported_condition(pod),
     }
+}
+
+/// Whether a scheduler chose the pod as a victim (`PodTerminatingByPreemption`).
+fn is_preemption_target(pod: &Pod) -> bool {
+    let conditions = &pod.status.conditions;
+    let target = conditions.iter().find(|c| c.type_ == "DisruptionTarget");
+    target.is_some_and(|condition| {
+        condition.status == "True" && condition.reason.as_deref() == Some("PreemptionByScheduler")
+    })
 }
 
 fn reported_condition(pod: &Pod) -> Option<ReportedCondition> {

@@ -223,13 +223,7 @@ impl Nodes {
         let slot = self.slot_or_new(node);
         let index = slot.index();
         self.requested[index].add(&class.requests);
-        let non_zero = &mut self.non_zero_requested[index];
-        non_zero.milli_cpu = non_zero
-            .milli_cpu
-            .saturating_add(class.non_zero_requests.milli_cpu);
-        non_zero.memory = non_zero
-            .memory
-            .saturating_add(class.non_zero_requests.memory);
+        self.non_zero_requested[index].add(class.non_zero_requests);
         for port in &class.host_ports {
             self.used_ports[index].add(*port);
         }
@@ -240,13 +234,7 @@ impl Nodes {
     pub(super) fn remove_pod(&mut self, slot: Slot, uid: &PodUid, class: &PodClass) {
         let index = slot.index();
         self.requested[index].subtract(&class.requests);
-        let non_zero = &mut self.non_zero_requested[index];
-        non_zero.milli_cpu = non_zero
-            .milli_cpu
-            .saturating_sub(class.non_zero_requests.milli_cpu);
-        non_zero.memory = non_zero
-            .memory
-            .saturating_sub(class.non_zero_requests.memory);
+        self.non_zero_requested[index].subtract(class.non_zero_requests);
         for port in &class.host_ports {
             self.used_ports[index].remove(*port);
         }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::engine::cache::Cache;
 use crate::engine::cache::listers::Listers;
 use crate::engine::cache::nodes::{NodeFacts, Slot};
+use crate::engine::cache::overlay::NodeOverlay;
 use crate::engine::cache::topology::Topology;
 use crate::engine::framework::reservations::Reservations;
 use crate::model::host_port::UsedPorts;
@@ -34,6 +35,7 @@ pub struct NodeView<'a> {
     cache: &'a Cache,
     facts: &'a NodeFacts,
     slot: Slot,
+    overlay: Option<&'a NodeOverlay<'a>>,
 }
 
 /// A pod with its class and labels (`PodInfo`).
@@ -95,6 +97,13 @@ impl<'a> Snapshot<'a> {
     /// The view of a pod, wherever it is kept.
     pub fn view(&self, info: &'a PodInfo) -> PodView<'a> {
         PodView::new(info, &self.cache.vocabulary)
+    }
+
+    /// The pods without a node that hold room on the node called `node`.
+    pub fn nominated_pods(&self, node: &str) -> impl Iterator<Item = PodView<'a>> + use<'a> {
+        let cache = self.cache;
+        let pods = cache.nominator.on(node).iter();
+        pods.map(move |info| PodView::new(info, &cache.vocabulary))
     }
 
     /// What plugins hold for pods on their way.
@@ -163,7 +172,20 @@ impl fmt::Debug for PodView<'_> {
 impl<'a> NodeView<'a> {
     fn new(cache: &'a Cache, slot: Slot) -> Option<Self> {
         let facts = cache.nodes.facts.get(slot.index())?.as_ref()?;
-        Some(Self { cache, facts, slot })
+        Some(Self {
+            cache,
+            facts,
+            slot,
+            overlay: None,
+        })
+    }
+
+    /// The node as `overlay` has it.
+    pub(super) fn over<'b>(self, overlay: &'b NodeOverlay<'a>) -> NodeView<'b> {
+        NodeView {
+            overlay: Some(overlay),
+            ..self
+        }
     }
 
     /// The dense index of the node.
@@ -203,31 +225,47 @@ impl<'a> NodeView<'a> {
 
     /// What the pods on the node request.
     pub fn requested(&self) -> &'a Resources {
-        &self.cache.nodes.requested[self.slot.index()]
+        match self.overlay {
+            None => &self.cache.nodes.requested[self.slot.index()],
+            Some(overlay) => &overlay.requested,
+        }
     }
 
     /// What they request with defaults for containers that request nothing.
     pub fn non_zero_requested(&self) -> NonZeroRequests {
-        self.cache.nodes.non_zero_requested[self.slot.index()]
+        match self.overlay {
+            None => self.cache.nodes.non_zero_requested[self.slot.index()],
+            Some(overlay) => overlay.non_zero_requested,
+        }
     }
 
     /// How many pods are on the node, assumed ones included.
     pub fn pod_count(&self) -> usize {
-        self.cache.nodes.pods[self.slot.index()].len()
+        match self.overlay {
+            None => self.cache.nodes.pods[self.slot.index()].len(),
+            Some(overlay) => overlay.pods.len(),
+        }
     }
 
     /// The pods on the node, in no particular order.
     pub fn pods(&self) -> impl Iterator<Item = PodView<'a>> + use<'a> {
         let cache = self.cache;
-        cache.nodes.pods[self.slot.index()]
-            .iter()
+        let (uids, supposed): (&[_], &[_]) = match self.overlay {
+            None => (&cache.nodes.pods[self.slot.index()], &[]),
+            Some(overlay) => (&[], &overlay.pods),
+        };
+        uids.iter()
             .filter_map(move |uid| cache.pod(uid))
             .map(move |info| PodView::new(info, &cache.vocabulary))
+            .chain(supposed.iter().copied())
     }
 
     /// The host ports in use.
     pub fn used_ports(&self) -> &'a UsedPorts {
-        &self.cache.nodes.used_ports[self.slot.index()]
+        match self.overlay {
+            None => &self.cache.nodes.used_ports[self.slot.index()],
+            Some(overlay) => &overlay.used_ports,
+        }
     }
 
     /// The images on the node, sorted by name.

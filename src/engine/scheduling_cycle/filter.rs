@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::engine::cache::snapshot::{NodeView, PodView};
 use crate::engine::framework::extender::Answer;
 use crate::engine::framework::extension_points::{
-    FilterPlugin, FilterRunner, FilterScope, FilterVerdict, PreFilterVerdict,
+    FilterPlugin, FilterScope, FilterVerdict, PreFilterVerdict,
 };
 use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection, RejectionKind};
 use crate::engine::observer::{ObservedPoint, StatusCode};
+use crate::engine::scheduling_cycle::filter_runner::Skipped;
 use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
 
 /// The plugin name of nodes that a `PreFilter` result left out.
@@ -32,6 +33,16 @@ struct NarrowedSearch {
     by: BTreeSet<PluginName>,
 }
 
+/// What became of the nominated node.
+enum Promised<'a> {
+    /// It is taken.
+    Fits,
+    /// It is looked at with the others.
+    Rejected(NodeView<'a>, Rejection),
+    /// There is none, or it could not be judged.
+    Unknown,
+}
+
 /// The filters of one attempt: those that were not skipped, with the verdicts that hold for a
 /// whole node class.
 struct Filters<'a> {
@@ -48,17 +59,24 @@ impl<'a> Cycle<'a> {
         let search = self.observe(ObservedPoint::PreFilter, pre_filter_status, || {
             self.pre_filter(&mut state, &mut skipped)
         })?;
+        let mut filters = Filters::new(self, &skipped);
+        if !skipped.is_empty() {
+            state.write(Skipped(skipped));
+        }
         let mut evaluation = Evaluation::new(state, self.cluster.len());
-        let search = match search {
+        let mut search = match search {
             Search::Nodes(search) => search,
             Search::Nowhere(rejection) => {
                 nowhere(&mut evaluation, rejection, self.cluster.len());
                 return Ok(evaluation);
             }
         };
-        let mut filters = Filters::new(self, &skipped);
-        if self.nominated_node_fits(&mut evaluation, &mut filters)? {
-            return Ok(evaluation);
+        match self.judge_nominated_node(&mut evaluation, &mut filters)? {
+            Promised::Fits => return Ok(evaluation),
+            Promised::Rejected(node, rejection) => {
+                note_promised(&mut evaluation, search.as_mut(), node, rejection);
+            }
+            Promised::Unknown => {}
         }
         let nodes: Vec<NodeView<'a>> = match &search {
             None => self.cluster.nodes().collect(),
@@ -69,7 +87,8 @@ impl<'a> Cycle<'a> {
                 .collect(),
         };
         if let Some(search) = search {
-            leave_out(&mut evaluation, &search, self.cluster.len() - nodes.len());
+            let judged = nodes.len() + evaluation.rejected.len();
+            leave_out(&mut evaluation, &search, self.cluster.len() - judged);
         }
         self.observe_filter(StatusCode::of_result, || {
             self.judge(nodes, &mut evaluation, &mut filters)
@@ -97,13 +116,24 @@ impl<'a> Cycle<'a> {
         filters: &mut Filters<'a>,
     ) -> Result<(), Interruption> {
         for node in nodes {
-            match filters.run(&evaluation.state, &self.pod, &node) {
+            match self.run_on(filters, &evaluation.state, &node) {
                 FilterVerdict::Fits => evaluation.feasible.push(node),
                 FilterVerdict::Rejected(rejection) => evaluation.reject(node, rejection),
                 FilterVerdict::Failed(error) => return Err(Interruption::Failed(error)),
             }
         }
         Ok(())
+    }
+
+    fn run_on(
+        &self,
+        filters: &mut Filters<'a>,
+        state: &CycleState,
+        node: &NodeView<'a>,
+    ) -> FilterVerdict {
+        self.with_nominated_pods(state, node, |state, node| {
+            filters.run(state, &self.pod, node)
+        })
     }
 
     /// Mirrors `RunPreFilterPlugins`: a resolvable no lets the other plugins run on, since
@@ -149,34 +179,33 @@ impl<'a> Cycle<'a> {
     }
 
     /// A nominated node that fits is taken without looking at any other.
-    fn nominated_node_fits(
+    fn judge_nominated_node(
         &self,
         evaluation: &mut Evaluation<'a>,
         filters: &mut Filters<'a>,
-    ) -> Result<bool, Interruption> {
-        let Some(name) = &self.pod.info.nominated_node else {
-            return Ok(false);
-        };
-        let Some(node) = self.cluster.node(name) else {
-            return Ok(false);
+    ) -> Result<Promised<'a>, Interruption> {
+        let name = self.pod.info.nominated_node.as_ref();
+        let Some(node) = name.and_then(|name| self.cluster.node(name)) else {
+            return Ok(Promised::Unknown);
         };
         let status = |verdict: &FilterVerdict| match verdict {
             FilterVerdict::Failed(_) => StatusCode::Error,
             FilterVerdict::Fits | FilterVerdict::Rejected(_) => StatusCode::Success,
         };
-        let run = || filters.run(&evaluation.state, &self.pod, &node);
-        if self.observe_filter(status, run) != FilterVerdict::Fits {
-            return Ok(false);
+        let run = || self.run_on(filters, &evaluation.state, &node);
+        match self.observe_filter(status, run) {
+            FilterVerdict::Fits => {}
+            FilterVerdict::Rejected(rejection) => return Ok(Promised::Rejected(node, rejection)),
+            FilterVerdict::Failed(_) => return Ok(Promised::Unknown),
         }
         evaluation.feasible.push(node);
         self.ask_extenders(evaluation)?;
-        let fits = !evaluation.feasible.is_empty();
-        if !fits {
-            evaluation.rejected.clear();
-            evaluation.diagnosis =
-                Evaluation::new(CycleState::default(), self.cluster.len()).diagnosis;
+        if !evaluation.feasible.is_empty() {
+            return Ok(Promised::Fits);
         }
-        Ok(fits)
+        evaluation.rejected.clear();
+        evaluation.diagnosis = Evaluation::new(CycleState::default(), self.cluster.len()).diagnosis;
+        Ok(Promised::Unknown)
     }
 
     /// Applies the answers that are there, and asks for the first that is missing.
@@ -243,6 +272,23 @@ fn nowhere(evaluation: &mut Evaluation<'_>, rejection: Rejection, nodes: usize) 
     evaluation.diagnosis.pre_filter_message = rejection.message();
     evaluation.diagnosis.add(&rejection, nodes);
     evaluation.not_looked_at = Some(rejection);
+}
+
+/// A nominated node that does not fit: where `PreFilter` narrowed the search, its plugin is named
+/// among those that did, and a node outside the search keeps its own reasons.
+fn note_promised<'a>(
+    evaluation: &mut Evaluation<'a>,
+    search: Option<&mut NarrowedSearch>,
+    node: NodeView<'a>,
+    rejection: Rejection,
+) {
+    let Some(search) = search else { return };
+    if rejection.kind != RejectionKind::Pending && !rejection.plugin.is_empty() {
+        search.by.insert(rejection.plugin);
+    }
+    if !search.names.contains(node.name()) {
+        evaluation.reject(node, rejection);
+    }
 }
 
 /// Nodes that a `PreFilter` result left out carry a rejection of nobody's.
@@ -333,54 +379,5 @@ impl<'a> Filters<'a> {
             }
         }
         FilterVerdict::Fits
-    }
-}
-
-impl FilterRunner for Cycle<'_> {
-    fn run_filters(
-        &self,
-        state: &CycleState,
-        pod: &PodView<'_>,
-        node: &NodeView<'_>,
-    ) -> FilterVerdict {
-        let points = &self.profile.points;
-        let filters = points
-            .filter
-            .iter()
-            .filter_map(|i| self.profile.plugin(*i).as_filter());
-        filters
-            .map(|filter| filter.filter(state, pod, node))
-            .find(|verdict| *verdict != FilterVerdict::Fits)
-            .unwrap_or(FilterVerdict::Fits)
-    }
-
-    fn add_pod(
-        &self,
-        state: &mut CycleState,
-        pod: &PodView<'_>,
-        added: &PodView<'_>,
-        node: &NodeView<'_>,
-    ) {
-        for index in &self.profile.points.pre_filter {
-            let plugin = self.profile.plugin(*index).as_pre_filter();
-            if let Some(extensions) = plugin.and_then(|plugin| plugin.extensions()) {
-                extensions.add_pod(state, pod, added, node);
-            }
-        }
-    }
-
-    fn remove_pod(
-        &self,
-        state: &mut CycleState,
-        pod: &PodView<'_>,
-        removed: &PodView<'_>,
-        node: &NodeView<'_>,
-    ) {
-        for index in &self.profile.points.pre_filter {
-            let plugin = self.profile.plugin(*index).as_pre_filter();
-            if let Some(extensions) = plugin.and_then(|plugin| plugin.extensions()) {
-                extensions.remove_pod(state, pod, removed, node);
-            }
-        }
     }
 }

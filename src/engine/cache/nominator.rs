@@ -1,0 +1,73 @@
+//! Which pods without a node hold room on one: they were nominated for it (`nominator`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::engine::cache::Cache;
+use crate::model::pod_info::{PodInfo, PodUid};
+
+/// Nominated pods by node. Each holds references to its class and labels.
+#[derive(Debug, Default)]
+pub(crate) struct Nominator {
+    by_node: BTreeMap<Arc<str>, Vec<PodInfo>>,
+    nodes: BTreeMap<PodUid, Arc<str>>,
+}
+
+impl Nominator {
+    /// The pods that are nominated for the node called `node`.
+    pub(crate) fn on(&self, node: &str) -> &[PodInfo] {
+        self.by_node.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// The node that the pod called `uid` is nominated for.
+    pub(crate) fn node_of(&self, uid: &PodUid) -> Option<&Arc<str>> {
+        self.nodes.get(uid)
+    }
+
+    fn insert(&mut self, node: Arc<str>, pod: PodInfo) {
+        self.nodes.insert(pod.uid.clone(), Arc::clone(&node));
+        self.by_node.entry(node).or_default().push(pod);
+    }
+
+    fn remove(&mut self, uid: &PodUid) -> Option<PodInfo> {
+        let node = self.nodes.remove(uid)?;
+        let pods = self.by_node.get_mut(&node)?;
+        let position = pods.iter().position(|pod| pod.uid == *uid)?;
+        let pod = pods.remove(position);
+        if pods.is_empty() {
+            self.by_node.remove(&node);
+        }
+        Some(pod)
+    }
+}
+
+impl Cache {
+    /// `pod` is nominated for `node` from now on, or for none.
+    pub(crate) fn nominate(&mut self, pod: &PodInfo, node: Option<Arc<str>>) {
+        let nominated = node.map(|node| (node, self.vocabulary.share_pod(pod)));
+        self.clear_nomination(&pod.uid);
+        if let Some((node, pod)) = nominated {
+            self.nominator.insert(node, pod);
+        }
+    }
+
+    /// The pod called `uid` holds no room any more: it is gone, or assumed on a node.
+    pub(crate) fn clear_nomination(&mut self, uid: &PodUid) {
+        if let Some(pod) = self.nominator.remove(uid) {
+            self.vocabulary.release_pod(&pod);
+        }
+    }
+
+    /// A pod of the queue came or changed; `earlier` is the node it named before, if it was known.
+    /// A nomination of ours that its object has not named yet stays (`UpdateNominatedPod`).
+    pub(crate) fn update_nomination(&mut self, pod: &PodInfo, earlier: Option<&Option<Arc<str>>>) {
+        let ours = self.nominator.node_of(&pod.uid);
+        let node = match (earlier, &pod.nominated_node) {
+            (Some(None), None) => ours.cloned(),
+            (_, named) => named.clone(),
+        };
+        if node.is_some() || ours.is_some() {
+            self.nominate(pod, node);
+        }
+    }
+}

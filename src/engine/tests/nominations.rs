@@ -1,0 +1,69 @@
+//! Pods that were promised room on a node, and what it means for others.
+
+use super::*;
+
+/// A pod that holds a whole core of `n` and is not tried itself.
+fn promised(priority: i32) -> PodBuilder {
+    make_pod("promised")
+        .priority(priority)
+        .request("cpu", "1")
+        .status(json!({"nominatedNodeName": "n"}))
+        .gate("later")
+}
+
+fn one_core() -> Driver {
+    Driver::new([make_node("n").allocatable(&[("cpu", "1"), ("pods", "9")])])
+}
+
+#[test]
+fn promised_room_is_kept_from_pods_of_the_same_or_a_lower_priority() {
+    let mut driver = one_core();
+    driver.pod(&promised(10));
+    for priority in [9, 10] {
+        let name = format!("p-{priority}");
+        driver.pod(&make_pod(&name).priority(priority).request("cpu", "1"));
+        let message = driver.message();
+        assert_eq!(message, "0/1 nodes are available: 1 Insufficient cpu.");
+    }
+    driver.pod(&make_pod("higher").priority(11).request("cpu", "1"));
+    assert_eq!(driver.placed(), "n");
+}
+
+#[test]
+fn a_pod_takes_the_room_that_was_promised_to_itself_and_holds_it_once() {
+    let mut driver = Driver::new([make_node("n").allocatable(&[("cpu", "2"), ("pods", "9")])]);
+    for name in ["first", "second"] {
+        let pod = make_pod(name).priority(10).request("cpu", "1");
+        driver.pod(&pod.status(json!({"nominatedNodeName": "n"})));
+    }
+    assert_eq!((driver.placed(), driver.placed()), ("n".into(), "n".into()));
+}
+
+#[test]
+fn a_promise_that_ends_wakes_the_pods_that_it_kept_away() {
+    for withdrawn in [true, false] {
+        let mut driver = one_core();
+        driver.pod(&promised(10));
+        let waiting = make_pod("waiting").request("cpu", "1");
+        driver.pod(&waiting);
+        driver.message();
+        assert_eq!(driver.place(&waiting), Some(Place::Unschedulable));
+        if withdrawn {
+            driver.pod(&promised(10).status(json!({"nominatedNodeName": null})));
+        } else {
+            driver.delete(&promised(10));
+        }
+        assert_eq!(driver.place(&waiting), Some(Place::Backoff));
+        driver.wait(Duration::from_secs(2));
+        assert_eq!(driver.placed(), "n");
+    }
+}
+
+#[test]
+fn a_promise_leaves_nothing_behind() {
+    let mut driver = one_core();
+    driver.pod(&promised(10));
+    driver.pod(&promised(10).label("changed", "yes"));
+    driver.delete(&promised(10));
+    driver.assert_empty();
+}
