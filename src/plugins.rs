@@ -9,15 +9,20 @@ pub(crate) mod fixtures;
 
 pub mod registry;
 
+mod claims;
 mod default_binder;
 mod image_locality;
 mod node_affinity;
+mod node_declared_features;
 mod node_name;
 mod node_ports;
 mod node_resources_balanced_allocation;
 mod node_resources_fit;
 mod node_unschedulable;
+mod node_volume_limits;
 mod priority_sort;
 mod scheduling_gates;
 mod taint_toleration;
 mod unimplemented_needs;
+mod volume_restrictions;
+mod volume_zone;

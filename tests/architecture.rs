@@ -53,7 +53,11 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Files of `src/plugins` that are no plugin of the registry.
-const NO_PLUGINS: [(&str, &str); 4] = [
+const NO_PLUGINS: [(&str, &str); 5] = [
+    (
+        "claims.rs",
+        "which claims a pod names, for the volume plugins",
+    ),
     ("class_verdicts.rs", "tests over several plugins"),
     ("fixtures.rs", "builders for tests"),
     ("registry.rs", "the registry itself"),

@@ -3,6 +3,7 @@
 //! Labels, taints and the cordon are judged once per class instead of once per node. The label
 //! `kubernetes.io/hostname` differs on every node and is kept beside the class.
 
+use crate::model::declared_features::FeatureSet;
 use crate::model::label_set::LabelSet;
 use crate::model::objects;
 use crate::model::symbols::SymbolScope;
@@ -21,6 +22,8 @@ pub struct NodeClass {
     pub taints: Box<[Taint]>,
     /// Cordoned.
     pub unschedulable: bool,
+    /// Features that the nodes offer.
+    pub declared_features: FeatureSet,
 }
 
 impl NodeClass {
@@ -37,6 +40,7 @@ impl NodeClass {
                 .map(|taint| Taint::compile(taint, scope))
                 .collect(),
             unschedulable: node.spec.unschedulable,
+            declared_features: FeatureSet::declared(&node.status.declared_features),
         }
     }
 }

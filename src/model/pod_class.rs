@@ -6,6 +6,7 @@
 use k8s_openapi::api::core::v1::{self, NodeAffinity};
 use thiserror::Error;
 
+use crate::model::declared_features::FeatureSet;
 use crate::model::host_port::HostPort;
 use crate::model::label_selector::InvalidSelector;
 use crate::model::node_selector::{NodeSelectorTerm, PreferredTerm};
@@ -52,6 +53,8 @@ pub struct PodClass {
     pub affinity: Result<PodAffinity, InvalidSelector>,
     /// Topology spread constraints in the order of the object, or why they cannot be read.
     pub spread_constraints: Result<Box<[TopologySpreadConstraint]>, InvalidSelector>,
+    /// Features that the node must declare.
+    pub required_features: FeatureSet,
     /// What the pod needs that only a later release judges.
     pub unimplemented: UnimplementedNeeds,
 }
@@ -90,7 +93,7 @@ pub struct UnimplementedNeeds {
     pub inter_pod_affinity: bool,
     /// A constraint with `DoNotSchedule`: `PodTopologySpread`.
     pub topology_spread: bool,
-    /// Claims or volumes that bind a pod to nodes: `VolumeBinding`.
+    /// Claims: `VolumeBinding`.
     pub volumes: bool,
     /// Claims on devices: `DynamicResources`.
     pub resource_claims: bool,
@@ -166,6 +169,7 @@ impl PodClass {
                 .iter()
                 .map(|constraint| TopologySpreadConstraint::compile(constraint, scope))
                 .collect(),
+            required_features: FeatureSet::required(spec),
             unimplemented: UnimplementedNeeds::of(spec),
         })
     }
@@ -291,10 +295,5 @@ fn is_hard(constraint: &v1::TopologySpreadConstraint) -> bool {
 }
 
 fn binds_to_nodes(volume: &Volume) -> bool {
-    volume.persistent_volume_claim.is_some()
-        || volume.ephemeral.is_some()
-        || volume.gce_persistent_disk.is_some()
-        || volume.aws_elastic_block_store.is_some()
-        || volume.rbd.is_some()
-        || volume.iscsi.is_some()
+    volume.persistent_volume_claim.is_some() || volume.ephemeral.is_some()
 }

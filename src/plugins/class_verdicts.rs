@@ -7,6 +7,7 @@ use crate::engine::framework::Plugin;
 use crate::engine::framework::extension_points::{FilterScope, FilterVerdict};
 use crate::plugins::fixtures::{Cluster, NodeBuilder, PodBuilder, make_node, make_pod};
 use crate::plugins::node_affinity::NodeAffinity;
+use crate::plugins::node_declared_features::NodeDeclaredFeatures;
 use crate::plugins::node_unschedulable::NodeUnschedulable;
 use crate::plugins::taint_toleration::TaintToleration;
 
@@ -103,5 +104,6 @@ proptest! {
         prop_assert_eq!(contradiction(&cluster, &unschedulable), None);
         prop_assert_eq!(contradiction(&cluster, &TaintToleration), None);
         prop_assert_eq!(contradiction(&cluster, &affinity), None);
+        prop_assert_eq!(contradiction(&cluster, &NodeDeclaredFeatures), None);
     }
 }

@@ -1,11 +1,16 @@
 //! Objects and small clusters for the tests of plugins and engine.
 
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::engine::cache::Cache;
+use crate::engine::cache::listers::{Listed, ObjectEvent};
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
-use crate::engine::framework::extension_points::FilterVerdict;
-use crate::engine::framework::{CycleState, Plugin};
+use crate::engine::framework::extension_points::{Change, FilterVerdict, PreFilterVerdict};
+use crate::engine::framework::{ClusterEventKind, CycleState, Plugin, QueueingHint};
+use crate::model::object_key::ObjectKey;
 use crate::model::objects::{Node, Pod};
 use crate::model::pod_info::PodInfo;
 use crate::model::symbols::SymbolScope;
@@ -183,6 +188,11 @@ impl NodeBuilder {
         self
     }
 
+    pub(crate) fn status(mut self, status: Value) -> Self {
+        merge(&mut self.0["status"], status);
+        self
+    }
+
     pub(crate) fn image(mut self, names: &[&str], size: i64) -> Self {
         push(
             &mut self.0["status"],
@@ -246,6 +256,14 @@ impl Cluster {
         self
     }
 
+    /// Adds an object that plugins look up by name.
+    pub(crate) fn with_listed<K: Listed + DeserializeOwned>(mut self, object: Value) -> Self {
+        let object = serde_json::from_value(object).expect("a described object must decode");
+        self.cache
+            .apply_listed(K::event(ObjectEvent::Applied(Arc::new(object))));
+        self
+    }
+
     pub(crate) fn compile<T>(&mut self, build: impl FnOnce(&mut SymbolScope<'_>) -> T) -> T {
         let mut scope = self.cache.vocabulary.symbols_mut().scope();
         build(&mut scope)
@@ -264,10 +282,38 @@ impl Cluster {
         self.snapshot().nodes().collect()
     }
 
+    /// What the plugin says and remembers at `PreFilter`.
+    pub(crate) fn pre_filter(&self, plugin: &impl Plugin) -> (CycleState, PreFilterVerdict) {
+        let mut state = CycleState::default();
+        let verdict = plugin
+            .as_pre_filter()
+            .map(|pre_filter| pre_filter.pre_filter(&mut state, &self.view(), &self.snapshot()));
+        (state, verdict.unwrap_or(PreFilterVerdict::Proceed))
+    }
+
+    /// Whether the change of `object` or of something on `node` may help the pod.
+    pub(crate) fn hint(
+        &self,
+        plugin: &impl Plugin,
+        event: ClusterEventKind,
+        node: Option<&str>,
+        object: Option<&ObjectKey>,
+    ) -> QueueingHint {
+        let extensions = plugin.enqueue_extensions().expect("the plugin must hint");
+        let change = Change {
+            event,
+            node: node.and_then(|name| self.snapshot().node(name)),
+            other: None,
+            object,
+            cluster: self.snapshot(),
+        };
+        extensions.queueing_hint(&change, &self.view())
+    }
+
     /// The verdict of the plugin on every node, in the order of description.
     pub(crate) fn filter(&self, plugin: &impl Plugin) -> Vec<FilterVerdict> {
         let filter = plugin.as_filter().expect("the plugin must filter");
-        let state = CycleState::default();
+        let (state, _) = self.pre_filter(plugin);
         self.nodes()
             .iter()
             .map(|node| filter.filter(&state, &self.view(), node))

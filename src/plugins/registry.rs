@@ -18,22 +18,26 @@ use crate::model::symbols::{SymbolScope, Symbols};
 use crate::plugins::default_binder::{self, DefaultBinder};
 use crate::plugins::image_locality::{self, ImageLocality};
 use crate::plugins::node_affinity::{self, NodeAffinity};
+use crate::plugins::node_declared_features::{self, NodeDeclaredFeatures};
 use crate::plugins::node_name::{self, NodeName};
 use crate::plugins::node_ports::{self, NodePorts};
 use crate::plugins::node_resources_balanced_allocation::{self, NodeResourcesBalancedAllocation};
 use crate::plugins::node_resources_fit::scoring::{ResourceWeights, Strategy};
 use crate::plugins::node_resources_fit::{self, NodeResourcesFit, resource};
 use crate::plugins::node_unschedulable::{self, NodeUnschedulable};
+use crate::plugins::node_volume_limits::{self, NodeVolumeLimits};
 use crate::plugins::priority_sort::{self, PrioritySort};
 use crate::plugins::scheduling_gates::{self, SchedulingGates};
 use crate::plugins::taint_toleration::{self, TaintToleration};
 use crate::plugins::unimplemented_needs::UnimplementedNeeds;
+use crate::plugins::volume_restrictions::{self, VolumeRestrictions};
+use crate::plugins::volume_zone::{self, VolumeZone};
 
 type Built = Result<Arc<dyn Plugin>, String>;
 type Factory = fn(&EffectivePluginArgs, &mut SymbolScope<'_>) -> Built;
 
 /// Every plugin with its factory. A new plugin is registered here and nowhere else.
-const PLUGINS: [(&str, Factory); 11] = [
+const PLUGINS: [(&str, Factory); 15] = [
     (scheduling_gates::NAME, |_, _| Ok(Arc::new(SchedulingGates))),
     (priority_sort::NAME, |_, _| Ok(Arc::new(PrioritySort))),
     (node_name::NAME, |_, _| Ok(Arc::new(NodeName))),
@@ -55,12 +59,22 @@ const PLUGINS: [(&str, Factory); 11] = [
             resources: weights(&args.scoring_strategy.resources, scope),
         }))
     }),
+    (volume_restrictions::NAME, |_, _| {
+        Ok(Arc::new(VolumeRestrictions))
+    }),
+    (node_volume_limits::NAME, |_, _| {
+        Ok(Arc::new(NodeVolumeLimits))
+    }),
+    (volume_zone::NAME, |_, _| Ok(Arc::new(VolumeZone))),
     (node_resources_balanced_allocation::NAME, |args, scope| {
         let resources = weights(&args.node_resources_balanced_allocation.resources, scope);
         Ok(Arc::new(NodeResourcesBalancedAllocation { resources }))
     }),
     (image_locality::NAME, |_, _| Ok(Arc::new(ImageLocality))),
     (default_binder::NAME, |_, _| Ok(Arc::new(DefaultBinder))),
+    (node_declared_features::NAME, |_, _| {
+        Ok(Arc::new(NodeDeclaredFeatures))
+    }),
 ];
 
 /// The plugins of this build.
@@ -244,7 +258,11 @@ mod tests {
                 "TaintToleration",
                 "NodeAffinity",
                 "NodePorts",
-                "NodeResourcesFit"
+                "NodeResourcesFit",
+                "VolumeRestrictions",
+                "NodeVolumeLimits",
+                "VolumeZone",
+                "NodeDeclaredFeatures"
             ]
         );
         let scores: Vec<_> = profile

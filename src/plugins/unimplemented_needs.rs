@@ -43,12 +43,7 @@ const NEEDS: [Need; 4] = [
     ),
     (
         |needs| needs.volumes,
-        &[
-            "VolumeBinding",
-            "VolumeRestrictions",
-            "NodeVolumeLimits",
-            "VolumeZone",
-        ],
+        &["VolumeBinding"],
         "pod uses volumes that bind it to nodes (VolumeBinding), which this release of Bayplan does not have",
     ),
     (

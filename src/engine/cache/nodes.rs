@@ -195,6 +195,9 @@ impl Nodes {
         if before.taints != after.taints || before.unschedulable != after.unschedulable {
             change = change.or(ActionType::UPDATE_NODE_TAINT);
         }
+        if before.declared_features != after.declared_features {
+            change = change.or(ActionType::UPDATE_NODE_DECLARED_FEATURE);
+        }
         NodeChange(change)
     }
 

@@ -45,6 +45,9 @@ pub struct NodeStatus {
     /// Images on the node.
     #[serde(deserialize_with = "null_as_default")]
     pub images: Vec<ContainerImage>,
+    /// Features that the node offers, sorted.
+    #[serde(deserialize_with = "null_as_default")]
+    pub declared_features: Vec<String>,
 }
 
 /// An image on a node.

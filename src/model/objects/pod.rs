@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Affinity, Toleration, TopologySpreadConstraint};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::objects::{metadata, null_as_default, resource};
 
@@ -55,6 +55,14 @@ pub struct PodSpec {
     /// Init containers and sidecars in their order.
     #[serde(deserialize_with = "null_as_default")]
     pub init_containers: Vec<Container>,
+    /// Containers that were added to debug the pod.
+    #[serde(deserialize_with = "null_as_default")]
+    pub ephemeral_containers: Vec<Container>,
+    /// Uses the network of the node.
+    #[serde(deserialize_with = "null_as_default")]
+    pub host_network: bool,
+    /// `false` asks for a user namespace of the pod's own.
+    pub host_users: Option<bool>,
     /// What the runtime itself needs.
     #[serde(deserialize_with = "null_as_default")]
     pub overhead: ResourceList,
@@ -88,6 +96,40 @@ pub struct Container {
     pub resources: ResourceRequirements,
     /// `Always` makes an init container a sidecar.
     pub restart_policy: Option<String>,
+    /// What its exit causes.
+    #[serde(deserialize_with = "null_as_default")]
+    pub restart_policy_rules: Vec<RestartRule>,
+    /// Mounts that have bind options; the others are dropped.
+    #[serde(deserialize_with = "mounts_with_options")]
+    pub volume_mounts: Vec<VolumeMount>,
+}
+
+/// A rule about the exit of a container.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RestartRule {
+    /// `Restart` or `RestartAllContainers`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub action: String,
+}
+
+/// A volume in a container.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct VolumeMount {
+    /// `noexec`, `nodev`, `nosuid`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub bind_mount_options: Vec<String>,
+}
+
+fn mounts_with_options<'de, D>(deserializer: D) -> Result<Vec<VolumeMount>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let mut mounts: Vec<VolumeMount> = null_as_default(deserializer)?;
+    mounts.retain(|mount| !mount.bind_mount_options.is_empty());
+    mounts.shrink_to_fit();
+    Ok(mounts)
 }
 
 impl Container {
