@@ -210,6 +210,7 @@ impl Engine {
         };
         self.queue.tick(self.now, &plugins);
         self.expire_permits();
+        self.expire_waiting();
         self.profiles
             .release_retired(self.cache.vocabulary.symbols_mut());
         self.activity = None;

@@ -24,5 +24,6 @@ mod priority_sort;
 mod scheduling_gates;
 mod taint_toleration;
 mod unimplemented_needs;
+mod volume_binding;
 mod volume_restrictions;
 mod volume_zone;

@@ -13,6 +13,7 @@
 mod chain;
 mod failure;
 mod permit;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,10 +61,12 @@ enum Stage {
     /// The node is being written into the status, since the rest takes time (KEP-5278). Exits:
     /// completion, whatever it says.
     Nominating(EffectId),
-    /// Effects of `PreBind` plugins are under way. Exits: all done; one fails.
+    /// Effects of `PreBind` plugins are under way, or plugins wait for what others do, each until
+    /// then. Exits: all done; one fails.
     PreBinding {
         next: usize,
         running: IdMap<EffectId, usize>,
+        waiting: BTreeMap<usize, Timestamp>,
         since: Timestamp,
     },
     /// The binding is under way, by this plugin. Exits: completion.
@@ -78,11 +81,12 @@ impl Bindings {
         self.0.contains_key(uid)
     }
 
-    /// When a wait at `Permit` ends at the latest.
+    /// When a wait at `Permit` or `PreBind` ends at the latest.
     pub(super) fn next_deadline(&self) -> Option<Timestamp> {
         let held = self.0.values().filter_map(|binding| match &binding.stage {
             Stage::Waiting { held_by, .. } => held_by.values().min().copied(),
-            Stage::Nominating(_) | Stage::PreBinding { .. } | Stage::Binding(..) => None,
+            Stage::PreBinding { waiting, .. } => waiting.values().min().copied(),
+            Stage::Nominating(_) | Stage::Binding(..) => None,
         });
         held.min()
     }

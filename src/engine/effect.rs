@@ -3,10 +3,13 @@
 //! Every effect but an event has exactly one completion, which comes back as
 //! [`ClusterEvent::EffectCompleted`](crate::engine::event::ClusterEvent::EffectCompleted).
 
+pub mod volumes;
+
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::engine::effect::volumes::VolumeWrites;
 use crate::engine::framework::extender::{Answer, Question};
 use crate::model::pod_info::{PodKey, PodUid};
 
@@ -40,7 +43,11 @@ pub enum EffectAction {
     /// Write condition and nomination in one PATCH of `pods/status` (`Effect::SetCondition` and
     /// `Effect::Nominate` of one attempt).
     PatchStatus(StatusPatch),
-    /// Something a plugin wants done before the binding (volumes, devices); the plugin and the
+    /// Reserve volumes and have others made (PATCH of `persistentvolumes` and
+    /// `persistentvolumeclaims`). Done: nothing is to be waited for; written: the controllers have
+    /// yet to act.
+    BindVolumes(Arc<VolumeWrites>),
+    /// Something else a plugin wants done before the binding (devices); the plugin and the
     /// dispatcher agree on the type.
     PreBind(Arc<dyn PreBindWork>),
     /// Ask somebody outside.
@@ -117,6 +124,9 @@ pub enum EffectOutcome {
         /// The resourceVersion after the write, if the server told.
         resource_version: Option<u64>,
     },
+    /// Several objects were written, in the order of the effect. The resourceVersion of each after
+    /// the write, if the server told.
+    Written(Vec<Option<u64>>),
     /// The answer to a question.
     Answered(Answer),
     /// A later effect on the same object replaced it before it was sent.
@@ -155,6 +165,7 @@ impl EffectAction {
         match self {
             Self::Bind { .. } => "pod_binding",
             Self::PatchStatus(_) => "pod_status_patch",
+            Self::BindVolumes(_) => "volume_binding",
             Self::PreBind(work) => work.name(),
             Self::Ask(_) => "extender",
             Self::RecordEvent(_) => "event",

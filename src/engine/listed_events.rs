@@ -24,5 +24,6 @@ impl Engine {
             };
             self.queue.move_all(self.now, &recorded, &plugins);
         }
+        self.poll_waiting();
     }
 }

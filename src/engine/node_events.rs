@@ -72,5 +72,6 @@ impl Engine {
             observer: &*self.observer,
         };
         self.queue.move_all(self.now, &change, &plugins);
+        self.poll_waiting();
     }
 }

@@ -5,6 +5,7 @@ mod framework;
 mod lifecycle;
 mod nominations;
 mod placement;
+mod volumes;
 
 use std::sync::Arc;
 use std::time::Duration;

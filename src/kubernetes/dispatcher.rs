@@ -15,6 +15,7 @@ mod bind;
 mod call_queue;
 mod retry;
 mod status;
+mod volumes;
 
 #[cfg(test)]
 mod tests;
@@ -210,6 +211,7 @@ impl Caller {
         let outcome = match &effect.action {
             EffectAction::Bind { node } => self.bind(effect, node, stop).await,
             EffectAction::PatchStatus(patch) => self.patch_status(effect, patch, stop).await,
+            EffectAction::BindVolumes(writes) => self.bind_volumes(writes, stop).await,
             EffectAction::PreBind(_) | EffectAction::Ask(_) | EffectAction::RecordEvent(_) => {
                 failed(
                     FailureKind::Refused,

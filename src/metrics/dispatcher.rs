@@ -72,7 +72,9 @@ impl DispatcherMetrics {
         }
         let call = effect.action.name();
         let outcome = match outcome {
-            EffectOutcome::Done { .. } | EffectOutcome::Answered(_) => "done",
+            EffectOutcome::Done { .. } | EffectOutcome::Written(_) | EffectOutcome::Answered(_) => {
+                "done"
+            }
             EffectOutcome::Superseded => "superseded",
             EffectOutcome::Failed(failure) => match failure.kind {
                 FailureKind::AlreadyBound => "already_bound",
@@ -93,7 +95,7 @@ impl DispatcherMetrics {
 /// The end of the point `Bind`; `None` if nothing was sent.
 fn bind_status(outcome: &EffectOutcome) -> Option<StatusCode> {
     match outcome {
-        EffectOutcome::Done { .. } => Some(StatusCode::Success),
+        EffectOutcome::Done { .. } | EffectOutcome::Written(_) => Some(StatusCode::Success),
         EffectOutcome::Failed(failure) if failure.kind == FailureKind::NotLeading => None,
         EffectOutcome::Failed(_) => Some(StatusCode::Error),
         EffectOutcome::Answered(_) | EffectOutcome::Superseded => None,

@@ -10,7 +10,7 @@ use crate::model::declared_features::FeatureSet;
 use crate::model::host_port::HostPort;
 use crate::model::label_selector::InvalidSelector;
 use crate::model::node_selector::{NodeSelectorTerm, PreferredTerm};
-use crate::model::objects::pod::{Pod, PodSpec, Volume};
+use crate::model::objects::pod::{Pod, PodSpec};
 use crate::model::pod_affinity::PodAffinity;
 use crate::model::pod_volume::PodVolume;
 use crate::model::quantity::InvalidQuantity;
@@ -84,17 +84,11 @@ impl NonZeroRequests {
 
 /// Needs that belong to plugins which do not exist yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "needs are independent of each other"
-)]
 pub struct UnimplementedNeeds {
     /// Required affinity or anti-affinity between pods: `InterPodAffinity`.
     pub inter_pod_affinity: bool,
     /// A constraint with `DoNotSchedule`: `PodTopologySpread`.
     pub topology_spread: bool,
-    /// Claims: `VolumeBinding`.
-    pub volumes: bool,
     /// Claims on devices: `DynamicResources`.
     pub resource_claims: bool,
 }
@@ -284,7 +278,6 @@ impl UnimplementedNeeds {
         Self {
             inter_pod_affinity: required_affinity || required_anti_affinity,
             topology_spread: spec.topology_spread_constraints.iter().any(is_hard),
-            volumes: spec.volumes.iter().any(binds_to_nodes),
             resource_claims: !spec.resource_claims.is_empty(),
         }
     }
@@ -292,8 +285,4 @@ impl UnimplementedNeeds {
 
 fn is_hard(constraint: &v1::TopologySpreadConstraint) -> bool {
     constraint.when_unsatisfiable != "ScheduleAnyway"
-}
-
-fn binds_to_nodes(volume: &Volume) -> bool {
-    volume.persistent_volume_claim.is_some() || volume.ephemeral.is_some()
 }

@@ -9,6 +9,7 @@ use crate::engine::cache::Cache;
 use crate::engine::cache::listers::{Listed, ObjectEvent};
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::framework::extension_points::{Change, FilterVerdict, PreFilterVerdict};
+use crate::engine::framework::reservations::Reservations;
 use crate::engine::framework::{ClusterEventKind, CycleState, Plugin, QueueingHint};
 use crate::model::object_key::ObjectKey;
 use crate::model::objects::{Node, Pod};
@@ -254,6 +255,15 @@ impl Cluster {
     pub(crate) fn with_pod(mut self, pod: &PodBuilder) -> Self {
         self.pod = Some(self.compile_pod(pod));
         self
+    }
+
+    /// What plugins hold for pods on their way.
+    pub(crate) fn set_reservations(&mut self, reservations: Reservations) {
+        self.cache.reservations = reservations;
+    }
+
+    pub(crate) fn take_reservations(&mut self) -> Reservations {
+        std::mem::take(&mut self.cache.reservations)
     }
 
     /// Adds an object that plugins look up by name.

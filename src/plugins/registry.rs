@@ -30,6 +30,7 @@ use crate::plugins::priority_sort::{self, PrioritySort};
 use crate::plugins::scheduling_gates::{self, SchedulingGates};
 use crate::plugins::taint_toleration::{self, TaintToleration};
 use crate::plugins::unimplemented_needs::UnimplementedNeeds;
+use crate::plugins::volume_binding::{self, VolumeBinding};
 use crate::plugins::volume_restrictions::{self, VolumeRestrictions};
 use crate::plugins::volume_zone::{self, VolumeZone};
 
@@ -37,7 +38,7 @@ type Built = Result<Arc<dyn Plugin>, String>;
 type Factory = fn(&EffectivePluginArgs, &mut SymbolScope<'_>) -> Built;
 
 /// Every plugin with its factory. A new plugin is registered here and nowhere else.
-const PLUGINS: [(&str, Factory); 15] = [
+const PLUGINS: [(&str, Factory); 16] = [
     (scheduling_gates::NAME, |_, _| Ok(Arc::new(SchedulingGates))),
     (priority_sort::NAME, |_, _| Ok(Arc::new(PrioritySort))),
     (node_name::NAME, |_, _| Ok(Arc::new(NodeName))),
@@ -64,6 +65,9 @@ const PLUGINS: [(&str, Factory); 15] = [
     }),
     (node_volume_limits::NAME, |_, _| {
         Ok(Arc::new(NodeVolumeLimits))
+    }),
+    (volume_binding::NAME, |args, _| {
+        Ok(Arc::new(VolumeBinding::new(&args.volume_binding)))
     }),
     (volume_zone::NAME, |_, _| Ok(Arc::new(VolumeZone))),
     (node_resources_balanced_allocation::NAME, |args, scope| {
@@ -261,6 +265,7 @@ mod tests {
                 "NodeResourcesFit",
                 "VolumeRestrictions",
                 "NodeVolumeLimits",
+                "VolumeBinding",
                 "VolumeZone",
                 "NodeDeclaredFeatures"
             ]
@@ -277,6 +282,7 @@ mod tests {
                 ("TaintToleration", 3),
                 ("NodeAffinity", 2),
                 ("NodeResourcesFit", 1),
+                ("VolumeBinding", 1),
                 ("NodeResourcesBalancedAllocation", 1),
                 ("ImageLocality", 1)
             ]

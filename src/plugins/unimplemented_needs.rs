@@ -30,7 +30,7 @@ pub(crate) struct UnimplementedNeeds {
 /// A need, and the plugins that see to it; any of them enabled means that the need stands.
 type Need = (fn(&Needs) -> bool, &'static [&'static str], &'static str);
 
-const NEEDS: [Need; 4] = [
+const NEEDS: [Need; 3] = [
     (
         |needs| needs.inter_pod_affinity,
         &["InterPodAffinity"],
@@ -40,11 +40,6 @@ const NEEDS: [Need; 4] = [
         |needs| needs.topology_spread,
         &["PodTopologySpread"],
         "pod has a DoNotSchedule spread constraint (PodTopologySpread), which this release of Bayplan does not have",
-    ),
-    (
-        |needs| needs.volumes,
-        &["VolumeBinding"],
-        "pod uses volumes that bind it to nodes (VolumeBinding), which this release of Bayplan does not have",
     ),
     (
         |needs| needs.resource_claims,
@@ -165,7 +160,7 @@ mod tests {
             (anti_affinity, Some("InterPodAffinity")),
             (spread("DoNotSchedule"), Some("PodTopologySpread")),
             (spread("ScheduleAnyway"), None),
-            (claim, Some("VolumeBinding")),
+            (claim, None),
             (device, Some("DynamicResources")),
             (config, None),
         ] {

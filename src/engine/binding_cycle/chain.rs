@@ -1,5 +1,6 @@
 //! The chain of effects: nominate, `PreBind`, `Bind`, and answers of extenders.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::binding_cycle::{Binding, Stage};
@@ -41,6 +42,7 @@ impl Engine {
         binding.stage = Stage::PreBinding {
             next: 0,
             running: IdMap::default(),
+            waiting: BTreeMap::new(),
             since: self.now,
         };
         let node = Arc::clone(&binding.node);
@@ -132,6 +134,7 @@ impl Engine {
                 binding.stage = Stage::PreBinding {
                     next: 0,
                     running: IdMap::default(),
+                    waiting: BTreeMap::new(),
                     since: self.now,
                 };
                 self.pre_bind(uid);
@@ -147,7 +150,7 @@ impl Engine {
             Stage::Binding(expected, plugin) if *expected == id => {
                 let plugin = *plugin;
                 match outcome {
-                    EffectOutcome::Done { .. } => self.bound(uid),
+                    EffectOutcome::Done { .. } | EffectOutcome::Written(_) => self.bound(uid),
                     EffectOutcome::Failed(failure) => self.bind_failed(uid, plugin, &failure),
                     EffectOutcome::Answered(_) | EffectOutcome::Superseded => {
                         let message =
@@ -162,15 +165,21 @@ impl Engine {
 
     /// Runs `PreBind` plugins until one has to be waited for, then binds. Neighbours that allow it
     /// run beside each other.
-    fn pre_bind(&mut self, uid: &PodUid) {
+    pub(super) fn pre_bind(&mut self, uid: &PodUid) {
         loop {
             let Some(binding) = self.bindings.0.get(uid) else {
                 return;
             };
-            let Stage::PreBinding { next, running, .. } = &binding.stage else {
+            let Stage::PreBinding {
+                next,
+                running,
+                waiting,
+                ..
+            } = &binding.stage
+            else {
                 return;
             };
-            let (at, idle) = (*next, running.is_empty());
+            let (at, idle) = (*next, running.is_empty() && waiting.is_empty());
             if at == binding.profile.points.pre_bind.len() {
                 if idle {
                     self.observe_pre_bind(uid, StatusCode::Success);
@@ -211,10 +220,13 @@ impl Engine {
         let Some(binding) = self.bindings.0.get(uid) else {
             return false;
         };
-        let Stage::PreBinding { running, .. } = &binding.stage else {
+        let Stage::PreBinding {
+            running, waiting, ..
+        } = &binding.stage
+        else {
             return false;
         };
-        running.values().all(|at| {
+        running.values().chain(waiting.keys()).all(|at| {
             matches!(
                 self.pre_flight(binding, uid, *at),
                 PreBindPreFlight::Work {
@@ -269,9 +281,10 @@ impl Engine {
     }
 
     /// Takes a step of the `PreBind` plugin at `at`. Tells whether the chain goes on.
-    fn take_step(&mut self, uid: &PodUid, at: usize, step: PreBindStep) -> bool {
+    pub(super) fn take_step(&mut self, uid: &PodUid, at: usize, step: PreBindStep) -> bool {
         match step {
             PreBindStep::Done => true,
+            PreBindStep::Wait(limit) => self.start_waiting(uid, at, limit),
             PreBindStep::Effect(action) => {
                 let Some(pod) = self.cache.pod(uid) else {
                     return false;

@@ -348,6 +348,29 @@ pub trait PreBindPlugin {
         pod: &PodView<'_>,
         outcome: &EffectOutcome,
     ) -> PreBindStep;
+
+    /// Is what the plugin waits for there? Asked after it said [`PreBindStep::Wait`], then whenever
+    /// the cluster changed, and a last time when the time is up. The node may be gone by then.
+    fn poll(
+        &self,
+        state: &mut CycleState,
+        pod: &PodView<'_>,
+        node: &str,
+        cluster: &Snapshot<'_>,
+        time: WaitTime,
+    ) -> PreBindStep {
+        let _ = (state, pod, node, cluster, time);
+        PreBindStep::Done
+    }
+}
+
+/// Whether a wait may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitTime {
+    /// There is time left.
+    Left,
+    /// The time is up: [`PreBindStep::Wait`] is no answer any more.
+    Up,
 }
 
 /// The answer of [`PreBindPlugin::pre_flight`].
@@ -369,6 +392,8 @@ pub enum PreBindStep {
     Done,
     /// Carry this out and tell me.
     Effect(EffectAction),
+    /// Wait for what others do, at most this long from now.
+    Wait(Duration),
     /// It cannot be done.
     Refuse(Refusal),
 }

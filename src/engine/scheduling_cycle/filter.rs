@@ -119,7 +119,10 @@ impl<'a> Cycle<'a> {
             match self.run_on(filters, &evaluation.state, &node) {
                 FilterVerdict::Fits => evaluation.feasible.push(node),
                 FilterVerdict::Rejected(rejection) => evaluation.reject(node, rejection),
-                FilterVerdict::Failed(error) => return Err(Interruption::Failed(error)),
+                FilterVerdict::Failed(PluginError { plugin, message }) => {
+                    let message = format!("running {plugin:?} filter plugin: {message}");
+                    return Err(Interruption::Failed(PluginError { plugin, message }));
+                }
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ mod doubt;
 mod fake_api;
 mod load;
 mod status;
+mod volumes;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -163,12 +163,12 @@ fn requested_to_capacity_ratio(amounts: &[Amount], shape: &[(i64, i64)]) -> i64 
 }
 
 /// `sum / weights`, halves away from zero as Go's `math.Round` has it; both are not negative.
-fn round_half_up(sum: i64, weights: i64) -> i64 {
+pub(crate) fn round_half_up(sum: i64, weights: i64) -> i64 {
     (2 * sum + weights) / (2 * weights)
 }
 
 /// A function of straight pieces between points (`BuildBrokenLinearFunction`), whole numbers only.
-fn broken_linear(shape: &[(i64, i64)], at: i64) -> i64 {
+pub(crate) fn broken_linear(shape: &[(i64, i64)], at: i64) -> i64 {
     let Some(index) = shape.iter().position(|&(utilization, _)| at <= utilization) else {
         return shape.last().map_or(0, |&(_, score)| score);
     };

@@ -24,6 +24,8 @@ pub(super) struct FakeApi {
 #[derive(Default)]
 struct State {
     pods: BTreeMap<String, Value>,
+    /// Other objects by path.
+    objects: BTreeMap<String, Value>,
     writes: Script,
     reads: Script,
     seen: Vec<Seen>,
@@ -101,6 +103,12 @@ impl FakeApi {
         self.state.lock().pods.insert(name.to_owned(), pod);
     }
 
+    /// An object of another kind, known by its path.
+    pub(super) fn add_object(&self, path: &str, uid: &str, version: u64) {
+        let object = json!({"metadata": {"uid": uid, "resourceVersion": version.to_string()}});
+        self.state.lock().objects.insert(path.to_owned(), object);
+    }
+
     pub(super) fn delete_pod(&self, name: &str) {
         self.state.lock().pods.remove(name);
     }
@@ -160,7 +168,11 @@ impl FakeApi {
         let body = body.collect_bytes().await?;
         let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let path = head.uri.path().to_owned();
-        let pod = path.split('/').nth(6).unwrap().to_owned();
+        let mut parts = path.split('/');
+        let pod = match parts.clone().nth(5) {
+            Some("pods") => parts.nth(6).unwrap().to_owned(),
+            _ => path.clone(),
+        };
         let content_type = head.headers.get(http::header::CONTENT_TYPE);
         let content_type = content_type.map_or("", |value| value.to_str().unwrap());
         let fault = self.state.lock().receive(
@@ -248,6 +260,9 @@ impl State {
     }
 
     fn carry_out(&mut self, method: &Method, name: &str, body: &Value) -> Response<Body> {
+        if let Some(object) = self.objects.get_mut(name) {
+            return patch_object(object, body);
+        }
         let Some(pod) = self.pods.get_mut(name) else {
             return status(404, &format!("pods \"{name}\" not found"));
         };
@@ -265,6 +280,18 @@ impl State {
             }
         }
     }
+}
+
+/// A patch holds for one version; what it says is not looked at.
+fn patch_object(object: &mut Value, body: &Value) -> Response<Body> {
+    let version = &mut object["metadata"]["resourceVersion"];
+    if body["metadata"]["resourceVersion"] != *version {
+        let why = "the object has been modified; please apply your changes to the latest version";
+        return status(409, why);
+    }
+    let next: u64 = version.as_str().unwrap().parse::<u64>().unwrap() + 1;
+    *version = next.to_string().into();
+    answer(200, object)
 }
 
 /// By the rules of `setPodNodeAndMetadata`.

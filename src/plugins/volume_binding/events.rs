@@ -1,0 +1,72 @@
+//! Which changes may help a pod that lacks volumes.
+
+use crate::engine::cache::snapshot::PodView;
+use crate::engine::framework::extension_points::{Change, EnqueueExtensions};
+use crate::engine::framework::{ActionType, ClusterEventKind, EventResource, QueueingHint};
+use crate::model::object_key::ObjectKey;
+use crate::plugins::volume_binding::VolumeBinding;
+use crate::plugins::volume_binding::claims;
+use crate::plugins::volume_binding::migration::MIGRATED_PLUGINS;
+use crate::plugins::volume_binding::provisioning::volume_limit;
+
+const ADD_OR_UPDATE: ActionType = ActionType::ADD.or(ActionType::UPDATE);
+
+impl EnqueueExtensions for VolumeBinding {
+    fn events_to_register(&self) -> &[ClusterEventKind] {
+        const EVENTS: [ClusterEventKind; 7] = [
+            ClusterEventKind::new(EventResource::StorageClass, ADD_OR_UPDATE),
+            ClusterEventKind::new(EventResource::PersistentVolumeClaim, ADD_OR_UPDATE),
+            ClusterEventKind::new(EventResource::PersistentVolume, ADD_OR_UPDATE),
+            ClusterEventKind::new(
+                EventResource::Node,
+                ActionType::ADD.or(ActionType::UPDATE_NODE_LABEL),
+            ),
+            ClusterEventKind::new(EventResource::CsiNode, ADD_OR_UPDATE),
+            ClusterEventKind::new(EventResource::CsiDriver, ActionType::UPDATE),
+            ClusterEventKind::new(EventResource::CsiStorageCapacity, ADD_OR_UPDATE),
+        ];
+        &EVENTS
+    }
+
+    fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {
+        let Some(object) = change.object else {
+            return QueueingHint::Queue;
+        };
+        let is_new = change.event.action.intersects(ActionType::ADD);
+        QueueingHint::queue_if(match change.event.resource {
+            EventResource::PersistentVolumeClaim => {
+                object.namespace == pod.info.key.namespace && claims::names(pod, &object.name)
+            }
+            EventResource::CsiNode => is_new || has_migrated_plugins(change, object),
+            EventResource::CsiStorageCapacity => is_new || has_space(change, object),
+            EventResource::CsiDriver => stopped_counting(change, object, pod),
+            _ => true,
+        })
+    }
+}
+
+/// Of a node that is known already only the plugins that it hands over matter.
+fn has_migrated_plugins(change: &Change<'_>, object: &ObjectKey) -> bool {
+    let csi_node = change.cluster.listers().csi_nodes.get("", &object.name);
+    let annotations = csi_node.and_then(|csi_node| csi_node.metadata.annotations.as_ref());
+    annotations.is_some_and(|annotations| annotations.contains_key(MIGRATED_PLUGINS))
+}
+
+fn has_space(change: &Change<'_>, object: &ObjectKey) -> bool {
+    let capacities = &change.cluster.listers().csi_storage_capacities;
+    let capacity = capacities.get(&object.namespace, &object.name);
+    capacity.is_some_and(|capacity| volume_limit(capacity).is_some())
+}
+
+/// The driver tells its free capacity no more, and volumes for the pod are made by it. Upstream
+/// asks whether the pod has the driver inline, which leaves out the pods that wait for space.
+fn stopped_counting(change: &Change<'_>, object: &ObjectKey, pod: &PodView<'_>) -> bool {
+    let listers = change.cluster.listers();
+    let driver = listers.csi_drivers.get("", &object.name);
+    let is_free = driver.is_some_and(|driver| !driver.spec.storage_capacity);
+    is_free
+        && claims::known(pod, listers).any(|claim| {
+            let class = listers.storage_classes.get("", claims::claim_class(claim));
+            class.is_some_and(|class| class.provisioner == *object.name)
+        })
+}
