@@ -12,6 +12,7 @@ pub mod registry;
 mod claims;
 mod default_binder;
 mod image_locality;
+mod inter_pod_affinity;
 mod node_affinity;
 mod node_declared_features;
 mod node_name;

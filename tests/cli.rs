@@ -323,7 +323,7 @@ fn a_configuration_file_that_flags_mend_is_accepted() {
 fn validate_says_no_with_1_and_names_every_problem() {
     let text = "apiVersion: bayplan.dev/v1alpha1\nkind: SchedulerProfile\nmetadata: {name: p}\n\
                 spec:\n  schedulerName: p\n  plugins:\n    multiPoint:\n      enabled:\n      \
-                - name: InterPodAffinity\n      - name: Nope\n  percentageOfNodesToScore: 101\n";
+                - name: DynamicResources\n      - name: Nope\n  percentageOfNodesToScore: 101\n";
     let path = file("validate", "profile.yaml", text);
     let path = path.to_str().unwrap();
     let run = bayplan(&["validate", path]);

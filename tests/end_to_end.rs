@@ -212,7 +212,7 @@ async fn a_bad_profile_keeps_the_last_good_one_running_and_says_so() -> anyhow::
     cluster
         .edit(
             "bayplan",
-            json!({"filter": {"enabled": [{"name": "InterPodAffinity"}]}}),
+            json!({"filter": {"enabled": [{"name": "DynamicResources"}]}}),
         )
         .await?;
     cluster

@@ -282,7 +282,7 @@ mod tests {
             "a",
             2,
             1,
-            &bad("a", "InterPodAffinity"),
+            &bad("a", "DynamicResources"),
         )));
         let judged = set.judge();
         assert_eq!(judged["a"].running.as_ref().unwrap().generation, 1);

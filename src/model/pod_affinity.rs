@@ -1,6 +1,7 @@
 //! Affinity and anti-affinity between pods, compiled (`framework.AffinityTerm`).
 
 use k8s_openapi::api::core::v1;
+use thiserror::Error;
 
 use crate::model::label_selector::{InvalidSelector, LabelSelector};
 use crate::model::label_set::LabelSet;
@@ -46,6 +47,14 @@ pub struct PodAffinity {
     pub required_anti: Box<[AffinityTerm]>,
     /// `podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution`.
     pub preferred_anti: Box<[WeightedAffinityTerm]>,
+}
+
+/// Affinity that the API server would have refused; in upstream's words (`PodInfo.Update`).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
+#[error("{list}: {source}")]
+pub struct InvalidAffinity {
+    list: &'static str,
+    source: InvalidSelector,
 }
 
 // === impl PodSelector ===
@@ -144,7 +153,7 @@ impl PodAffinity {
         affinity: &v1::Affinity,
         namespace: Symbol,
         scope: &mut SymbolScope<'_>,
-    ) -> Result<Self, InvalidSelector> {
+    ) -> Result<Self, InvalidAffinity> {
         let (to, from) = (&affinity.pod_affinity, &affinity.pod_anti_affinity);
         let required = to.as_ref().and_then(|a| {
             a.required_during_scheduling_ignored_during_execution
@@ -162,11 +171,16 @@ impl PodAffinity {
             a.preferred_during_scheduling_ignored_during_execution
                 .as_ref()
         });
+        let invalid = |list| move |source| InvalidAffinity { list, source };
         Ok(Self {
-            required: AffinityTerm::compile_all(required, namespace, scope)?,
-            preferred: WeightedAffinityTerm::compile_all(preferred, namespace, scope)?,
-            required_anti: AffinityTerm::compile_all(required_anti, namespace, scope)?,
-            preferred_anti: WeightedAffinityTerm::compile_all(preferred_anti, namespace, scope)?,
+            required: AffinityTerm::compile_all(required, namespace, scope)
+                .map_err(invalid("requiredAffinityTerms"))?,
+            required_anti: AffinityTerm::compile_all(required_anti, namespace, scope)
+                .map_err(invalid("requiredAntiAffinityTerms"))?,
+            preferred: WeightedAffinityTerm::compile_all(preferred, namespace, scope)
+                .map_err(invalid("preferredAffinityTerms"))?,
+            preferred_anti: WeightedAffinityTerm::compile_all(preferred_anti, namespace, scope)
+                .map_err(invalid("preferredAntiAffinityTerms"))?,
         })
     }
 

@@ -11,7 +11,7 @@ use crate::model::host_port::HostPort;
 use crate::model::label_selector::InvalidSelector;
 use crate::model::node_selector::{NodeSelectorTerm, PreferredTerm};
 use crate::model::objects::pod::{Pod, PodSpec};
-use crate::model::pod_affinity::PodAffinity;
+use crate::model::pod_affinity::{InvalidAffinity, PodAffinity};
 use crate::model::pod_volume::PodVolume;
 use crate::model::quantity::InvalidQuantity;
 use crate::model::requests::pod_requests;
@@ -50,7 +50,7 @@ pub struct PodClass {
     /// pod also have its name, which is not part of the class.
     pub claim_namespace: Option<Symbol>,
     /// Affinity and anti-affinity to other pods, or why it cannot be read.
-    pub affinity: Result<PodAffinity, InvalidSelector>,
+    pub affinity: Result<PodAffinity, InvalidAffinity>,
     /// Topology spread constraints in the order of the object, or why they cannot be read.
     pub spread_constraints: Result<Box<[TopologySpreadConstraint]>, InvalidSelector>,
     /// Features that the node must declare.
@@ -85,8 +85,6 @@ impl NonZeroRequests {
 /// Needs that belong to plugins which do not exist yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UnimplementedNeeds {
-    /// Required affinity or anti-affinity between pods: `InterPodAffinity`.
-    pub inter_pod_affinity: bool,
     /// A constraint with `DoNotSchedule`: `PodTopologySpread`.
     pub topology_spread: bool,
     /// Claims on devices: `DynamicResources`.
@@ -187,7 +185,7 @@ fn compile_selector(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[(Symbol
 fn compile_affinity(
     pod: &Pod,
     scope: &mut SymbolScope<'_>,
-) -> Result<PodAffinity, InvalidSelector> {
+) -> Result<PodAffinity, InvalidAffinity> {
     let Some(affinity) = &pod.spec.affinity else {
         return Ok(PodAffinity::default());
     };
@@ -260,23 +258,7 @@ fn normalized_image_name(name: &str) -> String {
 
 impl UnimplementedNeeds {
     fn of(spec: &PodSpec) -> Self {
-        let affinity = spec.affinity.as_ref();
-        let required_affinity = affinity
-            .and_then(|a| a.pod_affinity.as_ref())
-            .and_then(|a| {
-                a.required_during_scheduling_ignored_during_execution
-                    .as_ref()
-            })
-            .is_some_and(|terms| !terms.is_empty());
-        let required_anti_affinity = affinity
-            .and_then(|a| a.pod_anti_affinity.as_ref())
-            .and_then(|a| {
-                a.required_during_scheduling_ignored_during_execution
-                    .as_ref()
-            })
-            .is_some_and(|terms| !terms.is_empty());
         Self {
-            inter_pod_affinity: required_affinity || required_anti_affinity,
             topology_spread: spec.topology_spread_constraints.iter().any(is_hard),
             resource_claims: !spec.resource_claims.is_empty(),
         }

@@ -320,6 +320,34 @@ impl Cluster {
         extensions.queueing_hint(&change, &self.view())
     }
 
+    /// Counts what the plugin reads about the pod, as the engine does before an attempt.
+    pub(crate) fn counted(mut self, plugin: &impl Plugin) -> Self {
+        let mut terms = Vec::new();
+        if let Some(reader) = plugin.as_topology_reader() {
+            reader.counted_terms(&self.view(), &self.snapshot(), &mut terms);
+        }
+        for term in terms {
+            self.cache.count_term(term);
+        }
+        self
+    }
+
+    /// What `PreFilter` and then `Filter` say on every node, in the order of description; `Fits`
+    /// everywhere if `PreFilter` leaves the plugin out.
+    pub(crate) fn pre_filter_and_filter(&self, plugin: &impl Plugin) -> Vec<FilterVerdict> {
+        let filter = plugin.as_filter().expect("the plugin must filter");
+        let pre_filter = plugin.as_pre_filter().expect("the plugin must pre-filter");
+        let mut state = CycleState::default();
+        match pre_filter.pre_filter(&mut state, &self.view(), &self.snapshot()) {
+            PreFilterVerdict::Skip => vec![FilterVerdict::Fits; self.nodes().len()],
+            _ => self
+                .nodes()
+                .iter()
+                .map(|node| filter.filter(&state, &self.view(), node))
+                .collect(),
+        }
+    }
+
     /// The verdict of the plugin on every node, in the order of description.
     pub(crate) fn filter(&self, plugin: &impl Plugin) -> Vec<FilterVerdict> {
         let filter = plugin.as_filter().expect("the plugin must filter");

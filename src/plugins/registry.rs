@@ -17,6 +17,7 @@ use crate::model::resources::Resource;
 use crate::model::symbols::{SymbolScope, Symbols};
 use crate::plugins::default_binder::{self, DefaultBinder};
 use crate::plugins::image_locality::{self, ImageLocality};
+use crate::plugins::inter_pod_affinity::{self, InterPodAffinity};
 use crate::plugins::node_affinity::{self, NodeAffinity};
 use crate::plugins::node_declared_features::{self, NodeDeclaredFeatures};
 use crate::plugins::node_name::{self, NodeName};
@@ -38,7 +39,7 @@ type Built = Result<Arc<dyn Plugin>, String>;
 type Factory = fn(&EffectivePluginArgs, &mut SymbolScope<'_>) -> Built;
 
 /// Every plugin with its factory. A new plugin is registered here and nowhere else.
-const PLUGINS: [(&str, Factory); 16] = [
+const PLUGINS: &[(&str, Factory)] = &[
     (scheduling_gates::NAME, |_, _| Ok(Arc::new(SchedulingGates))),
     (priority_sort::NAME, |_, _| Ok(Arc::new(PrioritySort))),
     (node_name::NAME, |_, _| Ok(Arc::new(NodeName))),
@@ -70,6 +71,9 @@ const PLUGINS: [(&str, Factory); 16] = [
         Ok(Arc::new(VolumeBinding::new(&args.volume_binding)))
     }),
     (volume_zone::NAME, |_, _| Ok(Arc::new(VolumeZone))),
+    (inter_pod_affinity::NAME, |args, _| {
+        Ok(Arc::new(InterPodAffinity::new(&args.inter_pod_affinity)))
+    }),
     (node_resources_balanced_allocation::NAME, |args, scope| {
         let resources = weights(&args.node_resources_balanced_allocation.resources, scope);
         Ok(Arc::new(NodeResourcesBalancedAllocation { resources }))
@@ -267,6 +271,7 @@ mod tests {
                 "NodeVolumeLimits",
                 "VolumeBinding",
                 "VolumeZone",
+                "InterPodAffinity",
                 "NodeDeclaredFeatures"
             ]
         );
@@ -283,6 +288,7 @@ mod tests {
                 ("NodeAffinity", 2),
                 ("NodeResourcesFit", 1),
                 ("VolumeBinding", 1),
+                ("InterPodAffinity", 2),
                 ("NodeResourcesBalancedAllocation", 1),
                 ("ImageLocality", 1)
             ]

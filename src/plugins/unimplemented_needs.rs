@@ -30,12 +30,7 @@ pub(crate) struct UnimplementedNeeds {
 /// A need, and the plugins that see to it; any of them enabled means that the need stands.
 type Need = (fn(&Needs) -> bool, &'static [&'static str], &'static str);
 
-const NEEDS: [Need; 3] = [
-    (
-        |needs| needs.inter_pod_affinity,
-        &["InterPodAffinity"],
-        "pod requires affinity between pods (InterPodAffinity), which this release of Bayplan does not have",
-    ),
+const NEEDS: [Need; 2] = [
     (
         |needs| needs.topology_spread,
         &["PodTopologySpread"],
@@ -157,7 +152,7 @@ mod tests {
         let device = json!({"resourceClaims": [{"name": "gpu"}]});
         let config = json!({"volumes": [{"name": "v", "configMap": {"name": "c"}}]});
         for (spec, plugin) in [
-            (anti_affinity, Some("InterPodAffinity")),
+            (anti_affinity, None),
             (spread("DoNotSchedule"), Some("PodTopologySpread")),
             (spread("ScheduleAnyway"), None),
             (claim, None),

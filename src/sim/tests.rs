@@ -261,7 +261,7 @@ fn refusals_name_file_document_and_remedy() {
     let missing = profile(
         "a",
         json!({"schedulerName": "s",
-        "plugins": {"filter": {"enabled": [{"name": "VolumeBinding"}]}}}),
+        "plugins": {"filter": {"enabled": [{"name": "DynamicResources"}]}}}),
     );
     assert!(refused(missing).contains("spec.plugins.filter.enabled[0].name"));
 }

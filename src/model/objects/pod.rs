@@ -191,7 +191,7 @@ pub struct Volume {
     pub iscsi: Option<IscsiVolume>,
     /// Azure disk.
     pub azure_disk: Option<AzureDisk>,
-    /// OpenStack disk.
+    /// `OpenStack` disk.
     pub cinder: Option<VolumeById>,
     /// Portworx volume.
     pub portworx_volume: Option<VolumeById>,

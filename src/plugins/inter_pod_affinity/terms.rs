@@ -1,0 +1,44 @@
+//! Terms as they are counted, and whether they select a pod.
+
+use crate::engine::cache::snapshot::{PodView, Snapshot};
+use crate::engine::cache::topology::counted_terms::{CountedTerm, Domains};
+use crate::model::pod_affinity::{AffinityTerm, PodAffinity, PodSelector};
+
+/// The pods that one term selects, by domain.
+pub(super) fn single(term: &AffinityTerm) -> CountedTerm {
+    CountedTerm {
+        all_of: Box::from([term.selector.clone()]),
+        domains: Domains::Label(term.topology_key),
+        counts_terminating: true,
+    }
+}
+
+/// The pods that every term of required affinity selects, by the domains of each term: only a pod
+/// that meets all of them counts for any.
+pub(super) fn required(affinity: &PodAffinity) -> impl Iterator<Item = CountedTerm> + '_ {
+    let mut selectors: Vec<PodSelector> = affinity
+        .required
+        .iter()
+        .map(|term| term.selector.clone())
+        .collect();
+    selectors.sort_unstable();
+    selectors.dedup();
+    let all_of = selectors.into_boxed_slice();
+    affinity.required.iter().map(move |term| CountedTerm {
+        all_of: all_of.clone(),
+        domains: Domains::Label(term.topology_key),
+        counts_terminating: true,
+    })
+}
+
+/// Whether `term` selects `pod` (`AffinityTerm.Matches`).
+pub(super) fn selects(term: &AffinityTerm, pod: &PodView<'_>, cluster: Snapshot<'_>) -> bool {
+    let labels = cluster.namespace_labels(pod.namespace);
+    term.selector.selects_namespace(pod.namespace, labels)
+        && term.selector.labels.matches(pod.labels)
+}
+
+/// Whether there are terms and all of them select `pod` (`podMatchesAllAffinityTerms`).
+pub(super) fn all_select(terms: &[AffinityTerm], pod: &PodView<'_>, cluster: Snapshot<'_>) -> bool {
+    !terms.is_empty() && terms.iter().all(|term| selects(term, pod, cluster))
+}
