@@ -11,6 +11,7 @@ pub mod registry;
 
 mod claims;
 mod default_binder;
+mod default_preemption;
 mod image_locality;
 mod inter_pod_affinity;
 mod node_affinity;

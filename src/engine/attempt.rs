@@ -5,15 +5,15 @@ use std::sync::Arc;
 use crate::engine::cache::snapshot::{PodView, Snapshot};
 use crate::engine::decision::{BEST_NODES_KEPT, Decision, Outcome};
 use crate::engine::diagnosis::{Diagnosis, NO_NODES_AVAILABLE};
-use crate::engine::effect::EffectAction;
+use crate::engine::effect::{EffectAction, StatusPatch};
 use crate::engine::framework::extender::Question;
 use crate::engine::framework::extension_points::Refusal;
 use crate::engine::framework::profile::Profile;
-use crate::engine::framework::{CycleState, PluginError};
+use crate::engine::framework::{CycleState, PluginError, PluginName};
 use crate::engine::queue::Rejectors;
 use crate::engine::queue_plugins::Ask;
 use crate::engine::report::FailureReason;
-use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
+use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption, Nomination};
 use crate::engine::{Activity, Engine};
 use crate::model::pod_info::{PodInfo, PodUid};
 
@@ -37,7 +37,7 @@ enum Found {
     },
     NoFit {
         summary: Summary,
-        nominated: Option<(Arc<str>, Vec<PodUid>)>,
+        nomination: Nomination,
     },
     NoNodes,
     Question(Question),
@@ -50,6 +50,7 @@ struct Summary {
     feasible_count: usize,
     best: Vec<(Arc<str>, i64)>,
     diagnosis: Diagnosis,
+    post_filters: Vec<PluginName>,
 }
 
 impl Engine {
@@ -73,6 +74,7 @@ impl Engine {
             feasible_count: 0,
             best: Vec::new(),
             diagnosis: Diagnosis::default(),
+            post_filters: Vec::new(),
             nominated_node: info.nominated_node.clone(),
             victims: Vec::new(),
         };
@@ -182,11 +184,20 @@ impl Engine {
                     Err(refusal) => self.refuse(info, refusal, decision),
                 };
             }
-            Found::NoFit { summary, nominated } => {
+            Found::NoFit {
+                summary,
+                nomination,
+            } => {
                 decision.summarize(summary);
-                let (node, victims) = nominated.unzip();
-                decision.nominated_node = node;
-                decision.victims = victims.unwrap_or_default();
+                match nomination {
+                    Nomination::Kept => {}
+                    Nomination::Cleared => decision.nominated_node = None,
+                    Nomination::For { node, victims } => {
+                        self.withdraw_lesser_nominations(info, &node);
+                        decision.nominated_node = Some(node);
+                        decision.victims = victims;
+                    }
+                }
                 decision.outcome = self.fit_nowhere(info, decision);
             }
             Found::NoNodes => {
@@ -206,6 +217,23 @@ impl Engine {
                 decision.outcome = self.refuse(info, Refusal::Failed(error), decision);
             }
             Found::Question(_) => {}
+        }
+    }
+
+    /// Pods of a lower priority that are nominated for the node may not fit there any more and
+    /// should look for another one (`clearNominatedNodeName`).
+    fn withdraw_lesser_nominations(&mut self, info: &PodInfo, node: &str) {
+        let nominated = self.cache.nominator.on(node).iter();
+        let lesser: Vec<PodInfo> = nominated
+            .filter(|pod| pod.priority < info.priority && pod.nominated_node.is_some())
+            .cloned()
+            .collect();
+        for pod in lesser {
+            let patch = StatusPatch {
+                condition: None,
+                nominated_node: Some(Arc::from("")),
+            };
+            self.effects.tell(&pod, EffectAction::PatchStatus(patch));
         }
     }
 
@@ -261,6 +289,7 @@ impl Decision {
         self.feasible_count = summary.feasible_count;
         self.best = summary.best;
         self.diagnosis = summary.diagnosis;
+        self.post_filters = summary.post_filters;
     }
 }
 
@@ -292,6 +321,7 @@ impl From<Evaluation<'_>> for Found {
             feasible_count: evaluation.feasible.len(),
             best,
             diagnosis: evaluation.diagnosis,
+            post_filters: evaluation.post_filters,
         };
         match chosen {
             Some(node) => Self::Node {
@@ -301,7 +331,7 @@ impl From<Evaluation<'_>> for Found {
             },
             None => Self::NoFit {
                 summary,
-                nominated: evaluation.nominated,
+                nomination: evaluation.nomination,
             },
         }
     }

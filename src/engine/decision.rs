@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::diagnosis::Diagnosis;
+use crate::engine::framework::PluginName;
 use crate::model::pod_info::{PodKey, PodUid};
 
 /// How many of the best nodes a decision keeps by name.
@@ -29,6 +30,8 @@ pub struct Decision {
     pub best: Vec<(Arc<str>, i64)>,
     /// Why nodes did not fit, by plugin and reason.
     pub diagnosis: Diagnosis,
+    /// The `PostFilter` plugins that were asked what can be done.
+    pub post_filters: Vec<PluginName>,
     /// The node that the pod is nominated for after the attempt.
     pub nominated_node: Option<Arc<str>>,
     /// Pods that are to go for it.

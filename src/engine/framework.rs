@@ -7,6 +7,7 @@ pub mod cluster_event;
 pub mod cycle_state;
 pub mod extender;
 pub mod extension_points;
+pub mod failed_attempt;
 pub mod plugin;
 pub mod profile;
 

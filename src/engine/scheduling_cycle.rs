@@ -5,6 +5,7 @@
 mod filter;
 mod filter_runner;
 mod nominated;
+mod post_filter;
 mod score;
 mod select;
 
@@ -15,12 +16,11 @@ use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::cache::tie_break::TieBreak;
 use crate::engine::diagnosis::Diagnosis;
 use crate::engine::framework::extender::{Answer, Question};
-use crate::engine::framework::extension_points::PostFilterVerdict;
 use crate::engine::framework::profile::Profile;
-use crate::engine::framework::{CycleState, PluginError, Rejection};
+use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection};
 use crate::engine::observer::{CycleObserver, ObservedPoint, StatusCode};
-use crate::model::pod_info::PodUid;
 
+pub use post_filter::Nomination;
 pub use score::PluginScores;
 
 /// One attempt to find a node for a pod.
@@ -55,8 +55,10 @@ pub struct Evaluation<'a> {
     pub chosen: Option<usize>,
     /// Why nodes will not do, counted.
     pub diagnosis: Diagnosis,
-    /// The node that was nominated by a `PostFilter` plugin, and whom it wants evicted.
-    pub nominated: Option<(Arc<str>, Vec<PodUid>)>,
+    /// What becomes of the pod's nomination if no node will do.
+    pub nomination: Nomination,
+    /// The `PostFilter` plugins that were asked.
+    pub post_filters: Vec<PluginName>,
 }
 
 /// Why a cycle has no evaluation.
@@ -94,56 +96,6 @@ impl<'a> Cycle<'a> {
         self.observer
             .during(point, &self.profile.scheduler_name, status, run)
     }
-
-    /// Asks what can be done about a pod that fits nowhere. In a cluster without nodes nothing can.
-    fn post_filter(&self, evaluation: &mut Evaluation<'a>) {
-        if self.cluster.is_empty() || self.profile.points.post_filter.is_empty() {
-            return;
-        }
-        self.observe(
-            ObservedPoint::PostFilter,
-            |status| *status,
-            || self.run_post_filters(evaluation),
-        );
-    }
-
-    /// Mirrors `RunPostFilterPlugins`.
-    fn run_post_filters(&self, evaluation: &mut Evaluation<'a>) -> StatusCode {
-        let mut reasons = Vec::new();
-        let mut status = StatusCode::Unschedulable;
-        for index in &self.profile.points.post_filter {
-            let Some(plugin) = self.profile.plugin(*index).as_post_filter() else {
-                continue;
-            };
-            let (state, diagnosis) = (&evaluation.state, &evaluation.diagnosis);
-            match plugin.post_filter(state, &self.pod, &self.cluster, diagnosis, self) {
-                PostFilterVerdict::Nominated {
-                    node,
-                    victims,
-                    message,
-                } => {
-                    evaluation.nominated = Some((node, victims));
-                    reasons = vec![message];
-                    status = StatusCode::Success;
-                    break;
-                }
-                PostFilterVerdict::Rejected(rejection) => {
-                    reasons.push(rejection.message());
-                    if rejection.is_unresolvable() {
-                        status = StatusCode::UnschedulableAndUnresolvable;
-                        break;
-                    }
-                }
-                PostFilterVerdict::Failed(error) => {
-                    reasons = vec![error.message];
-                    status = StatusCode::Error;
-                    break;
-                }
-            }
-        }
-        evaluation.diagnosis.post_filter_message = reasons.join(", ");
-        status
-    }
 }
 
 impl Evaluation<'_> {
@@ -160,7 +112,8 @@ impl Evaluation<'_> {
                 node_count,
                 ..Diagnosis::default()
             },
-            nominated: None,
+            nomination: Nomination::default(),
+            post_filters: Vec::new(),
         }
     }
 

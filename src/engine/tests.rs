@@ -24,7 +24,7 @@ use crate::engine::{Engine, EngineConfig};
 use crate::model::pod_info::PodUid;
 use crate::model::timestamp::Timestamp;
 use crate::plugins::fixtures::{NodeBuilder, PodBuilder, make_node, make_pod};
-use crate::plugins::registry::Registry;
+use crate::plugins::registry::{LiveRegistry, Registry};
 
 /// An engine with the default profile, driven by hand.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Driver {
 
     fn build(&mut self, spec: serde_json::Value) -> Profile {
         let spec = serde_json::from_value(spec).unwrap();
-        let effective = EffectiveProfile::try_new(&spec, &Registry).unwrap();
+        let effective = EffectiveProfile::try_new(&spec, &LiveRegistry).unwrap();
         Registry
             .build(&effective, 1, self.engine.symbols_mut())
             .unwrap()

@@ -12,6 +12,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::engine::cache::CacheSize;
 use crate::engine::decision::Decision;
+use crate::engine::framework::PluginName;
 use crate::engine::observer::StatusCode;
 use crate::engine::queue::Place;
 use crate::engine::{BoundPod, Observations};
@@ -43,6 +44,9 @@ struct Attempts {
 struct SizeOf {
     r#type: &'static str,
 }
+
+/// The plugin whose runs upstream counts as attempts to preempt.
+const PREEMPTION: PluginName = "DefaultPreemption";
 
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
@@ -203,11 +207,13 @@ impl SchedulerMetrics {
             // A placed pod's attempt lasts until it is bound, or will not be.
             self.attempt_ended(&decision.profile, result, duration);
         }
+        if decision.post_filters.contains(&PREEMPTION) {
+            self.preemption_attempts.inc();
+        }
         if !decision.victims.is_empty() {
             #[expect(clippy::cast_precision_loss, reason = "a count of pods on one node")]
             self.preemption_victims
                 .observe(decision.victims.len() as f64);
-            self.preemption_attempts.inc();
         }
     }
 

@@ -25,6 +25,7 @@ fn decision(outcome: Outcome) -> Decision {
         best: Vec::new(),
         diagnosis: Diagnosis::default(),
         nominated_node: None,
+        post_filters: Vec::new(),
         victims: Vec::new(),
     }
 }
@@ -130,5 +131,36 @@ fn only_bindings_that_were_sent_are_calls_of_the_point_bind() {
             text.lines().any(|l| l == line),
             "{line} is missing in\n{text}"
         );
+    }
+}
+
+#[test]
+fn every_run_of_preemption_is_an_attempt_and_a_success_has_its_victims() {
+    let metrics = Metrics::default();
+    let unschedulable = || {
+        decision(Outcome::Unschedulable {
+            message: String::new(),
+        })
+    };
+    let in_vain = Decision {
+        post_filters: vec!["DefaultPreemption"],
+        ..unschedulable()
+    };
+    let successful = Decision {
+        victims: vec![PodUid("a".into()), PodUid("b".into())],
+        ..in_vain.clone()
+    };
+    for decision in [unschedulable(), in_vain, successful] {
+        metrics
+            .scheduler
+            .observe_decision(&decision, Duration::from_millis(1));
+    }
+    let text = metrics.encode();
+    for line in [
+        "scheduler_preemption_attempts_total 2",
+        "scheduler_preemption_victims_count 1",
+        "scheduler_preemption_victims_sum 2.0",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
     }
 }

@@ -72,6 +72,13 @@ impl UsedPorts {
         }
     }
 
+    /// Frees `port`, whoever else uses it.
+    pub fn free(&mut self, port: HostPort) {
+        if let Ok(index) = self.0.binary_search_by_key(&port, |entry| entry.0) {
+            self.0.remove(index);
+        }
+    }
+
     /// Whether a pod that wants `port` cannot come here.
     pub fn conflicts_with(&self, port: &HostPort) -> bool {
         self.0.iter().any(|(used, _)| used.conflicts_with(port))

@@ -16,6 +16,7 @@ use crate::engine::framework::profile::{ExtensionPoints, Profile};
 use crate::model::resources::Resource;
 use crate::model::symbols::{SymbolScope, Symbols};
 use crate::plugins::default_binder::{self, DefaultBinder};
+use crate::plugins::default_preemption::{self, DefaultPreemption};
 use crate::plugins::image_locality::{self, ImageLocality};
 use crate::plugins::inter_pod_affinity::{self, InterPodAffinity};
 use crate::plugins::node_affinity::{self, NodeAffinity};
@@ -74,6 +75,10 @@ const PLUGINS: &[(&str, Factory)] = &[
     (inter_pod_affinity::NAME, |args, _| {
         Ok(Arc::new(InterPodAffinity::new(&args.inter_pod_affinity)))
     }),
+    (default_preemption::NAME, |args, _| {
+        let args = &args.default_preemption;
+        Ok(Arc::new(DefaultPreemption::new(args)))
+    }),
     (node_resources_balanced_allocation::NAME, |args, scope| {
         let resources = weights(&args.node_resources_balanced_allocation.resources, scope);
         Ok(Arc::new(NodeResourcesBalancedAllocation { resources }))
@@ -88,6 +93,14 @@ const PLUGINS: &[(&str, Factory)] = &[
 /// The plugins of this build.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Registry;
+
+/// Those that a real cluster gets: without the ones whose decisions nothing carries out yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LiveRegistry;
+
+/// It decides on evictions, and nobody is evicted yet: a nomination without them would be a promise
+/// that is not kept.
+const NOT_LIVE: [&str; 1] = [default_preemption::NAME];
 
 /// A profile that cannot be built although its arguments were accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -109,6 +122,18 @@ impl PluginCatalog for Registry {
 
     fn names(&self) -> Vec<&str> {
         PLUGINS.iter().map(|(name, _)| *name).collect()
+    }
+}
+
+impl PluginCatalog for LiveRegistry {
+    fn extension_points(&self, name: &str) -> Option<PointSet> {
+        let is_live = !NOT_LIVE.contains(&name);
+        is_live.then(|| Registry.extension_points(name)).flatten()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let names = PLUGINS.iter().map(|(name, _)| *name);
+        names.filter(|name| !NOT_LIVE.contains(name)).collect()
     }
 }
 

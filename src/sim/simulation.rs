@@ -13,6 +13,7 @@ use crate::engine::framework::extender::Answer;
 use crate::engine::queue::Place as QueuePlace;
 use crate::engine::{Attempt, Engine, EngineConfig};
 use crate::model::objects::Pod;
+use crate::model::objects::pod::SchedulingGate;
 use crate::model::pod_info::{PodKey, PodUid};
 use crate::model::timestamp::Timestamp;
 use crate::plugins::registry::Registry;
@@ -143,11 +144,6 @@ impl Simulation {
     /// Decides every pending pod once.
     pub(super) fn run(mut self) -> Vec<DecisionRecord> {
         let mut records = BTreeMap::new();
-        for (rank, pod) in self.pending.iter().enumerate() {
-            if self.engine.queue().place(&PodUid::of(pod)) == Some(QueuePlace::Gated) {
-                records.insert(rank, gated(pod));
-            }
-        }
         self.engine.drain_effects().for_each(drop);
         let mut to_decide = self.engine.queue().count(QueuePlace::Active);
         while to_decide > 0 {
@@ -169,6 +165,11 @@ impl Simulation {
                 self.settle();
             }
         }
+        for (rank, pod) in self.pending.iter().enumerate() {
+            if self.engine.queue().place(&PodUid::of(pod)) == Some(QueuePlace::Gated) {
+                records.entry(rank).or_insert_with(|| gated(pod));
+            }
+        }
         records.into_values().collect()
     }
 
@@ -184,9 +185,24 @@ impl Simulation {
             }
             // Its nomination counts for the pods after it.
             _ if decision.nominated_node.is_some() && !self.stateless => self.settle(),
+            _ if self.stateless && is_nominated(&pod) => self.hold_room_for(pod),
             _ => self.engine.handle(ClusterEvent::PodDeleted(pod)),
         }
         self.engine.drain_effects().for_each(drop);
+    }
+
+    /// The nominations of the files count for every pod: one that had its turn stays, gated.
+    fn hold_room_for(&mut self, pod: Arc<Pod>) {
+        self.engine
+            .handle(ClusterEvent::PodDeleted(Arc::clone(&pod)));
+        let uid = PodUid::of(&pod);
+        let mut held = Pod::clone(&pod);
+        let name = "bayplan.dev/decided".to_owned();
+        held.spec.scheduling_gates.push(SchedulingGate { name });
+        self.engine.handle(ClusterEvent::PodApplied(Arc::new(held)));
+        if self.engine.queue().place(&uid) != Some(QueuePlace::Gated) {
+            self.engine.handle(ClusterEvent::PodDeleted(pod));
+        }
     }
 
     /// Carries out what the engine wants done, at once and with success. Victims stay: somebody
@@ -198,6 +214,11 @@ impl Simulation {
                 return;
             }
             for effect in effects {
+                if let EffectAction::PatchStatus(patch) = &effect.action
+                    && patch.nominated_node.as_deref() == Some("")
+                {
+                    self.withdraw_nomination(&effect.uid);
+                }
                 let outcome = match effect.action {
                     EffectAction::RecordEvent(_) => continue,
                     EffectAction::Ask(_) => EffectOutcome::Answered(Answer::Ignored),
@@ -210,6 +231,18 @@ impl Simulation {
                     .handle(ClusterEvent::EffectCompleted { id, outcome });
             }
         }
+    }
+
+    /// A pod of a higher priority was given the node that the pod had been nominated for.
+    fn withdraw_nomination(&mut self, uid: &PodUid) {
+        let Some(rank) = self.ranks.get(uid) else {
+            return;
+        };
+        let mut pod = Pod::clone(&self.pending[*rank]);
+        pod.status.nominated_node_name = None;
+        self.pending[*rank] = Arc::new(pod);
+        let pod = Arc::clone(&self.pending[*rank]);
+        self.engine.handle(ClusterEvent::PodApplied(pod));
     }
 
     /// `pod` as it runs on `node`, one second after the pod before it.
@@ -236,7 +269,12 @@ impl Simulation {
             Outcome::Error { message } => (RecordOutcome::Error, None, message.clone()),
             Outcome::Suspended | Outcome::Skipped => return None,
         };
-        let victims = decision.victims.iter();
+        // Those that are on their way out already are not evicted again.
+        let cache = self.engine.cache();
+        let victims = decision
+            .victims
+            .iter()
+            .filter(|uid| cache.pod(uid).is_none_or(|pod| !pod.is_terminating));
         let victims = victims.map(|uid| match self.keys.get(uid) {
             Some(key) => key.to_string(),
             None => uid.to_string(),
@@ -259,6 +297,11 @@ impl Simulation {
 fn creation(pod: &Pod) -> Timestamp {
     let created = pod.metadata.creation_timestamp.as_ref();
     created.map(|time| time.0.into()).unwrap_or_default()
+}
+
+fn is_nominated(pod: &Pod) -> bool {
+    let node = pod.status.nominated_node_name.as_deref();
+    node.is_some_and(|node| !node.is_empty())
 }
 
 fn gated(pod: &Pod) -> DecisionRecord {

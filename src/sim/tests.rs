@@ -5,6 +5,8 @@
     reason = "json!(…) reads better without a &"
 )]
 
+mod preemption;
+
 use serde_json::{Value, json};
 
 use super::*;

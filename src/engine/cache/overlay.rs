@@ -49,7 +49,9 @@ impl<'a> NodeOverlay<'a> {
         self.non_zero_requested
             .subtract(pod.class.non_zero_requests);
         for port in &pod.class.host_ports {
-            self.used_ports.remove(*port);
+            // Upstream keeps a set: of several pods with one port, which only somebody else can
+            // have bound, each frees it for all.
+            self.used_ports.free(*port);
         }
     }
 

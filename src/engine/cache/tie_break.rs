@@ -4,6 +4,11 @@
 //! hash(seed, pod) wins. Ties spread evenly, cost no list of all of them, and are the same
 //! whenever seed, node and pod are.
 
+use std::sync::Arc;
+
+use crate::engine::cache::snapshot::NodeView;
+use crate::model::pod_info::PodUid;
+
 /// How ties are broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TieBreak {
@@ -12,6 +17,38 @@ pub enum TieBreak {
     Seeded,
     /// The first name wins.
     Name,
+}
+
+/// The order of equally good nodes for one pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TieOrder {
+    tie_break: TieBreak,
+    pod: u64,
+}
+
+impl TieOrder {
+    /// The order for the pod called `uid`.
+    pub fn new(tie_break: TieBreak, seed: u64, uid: &PodUid) -> Self {
+        let pod = match tie_break {
+            TieBreak::Name => 0,
+            TieBreak::Seeded => ring_position(seed, &uid.0),
+        };
+        Self { tie_break, pod }
+    }
+
+    /// How ties are broken.
+    pub fn tie_break(&self) -> TieBreak {
+        self.tie_break
+    }
+
+    /// The place of `node` in the order; the least goes first.
+    pub fn rank<'n>(&self, node: &NodeView<'n>) -> (u64, &'n Arc<str>) {
+        let distance = match self.tie_break {
+            TieBreak::Name => 0,
+            TieBreak::Seeded => ring_distance(self.pod, node.ring_position()),
+        };
+        (distance, node.name())
+    }
 }
 
 /// A place on the ring: FNV-1a over the text, finished with the mixer of splitmix64 so that

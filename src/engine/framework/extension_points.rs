@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::cache::topology::counted_terms::CountedTerm;
-use crate::engine::diagnosis::Diagnosis;
 use crate::engine::effect::{EffectAction, EffectOutcome};
 use crate::engine::framework::cluster_event::{ClusterEventKind, QueueingHint};
 use crate::engine::framework::cycle_state::CycleState;
+use crate::engine::framework::failed_attempt::FailedAttempt;
 use crate::engine::framework::reservations::Reservations;
 use crate::engine::framework::status::{PluginError, Rejection};
 use crate::model::object_key::ObjectKey;
@@ -131,20 +131,14 @@ pub enum FilterScope {
 
 /// Called when no node fits: can something be done about it?
 pub trait PostFilterPlugin {
-    /// `filters` judges hypotheses.
-    fn post_filter(
-        &self,
-        state: &CycleState,
-        pod: &PodView<'_>,
-        cluster: &Snapshot<'_>,
-        diagnosis: &Diagnosis,
-        filters: &dyn FilterRunner,
-    ) -> PostFilterVerdict;
+    /// What can be done about `attempt`.
+    fn post_filter(&self, attempt: &FailedAttempt<'_>) -> PostFilterVerdict;
 }
 
 /// Runs the filters of the profile for a plugin that tries hypotheses.
 pub trait FilterRunner {
-    /// Runs all filters on one node, with the memory of `state`.
+    /// Runs all filters on one node, with the memory of `state`, and with and without the pods
+    /// that are nominated for the node.
     fn run_filters(
         &self,
         state: &CycleState,
@@ -183,8 +177,11 @@ pub enum PostFilterVerdict {
         /// The part of the message that it adds.
         message: String,
     },
-    /// Nothing can be done. An unresolvable one ends the point, otherwise the next plugin is asked.
+    /// Nothing can be done now; an earlier nomination of the pod stays. An unresolvable one ends
+    /// the point, otherwise the next plugin is asked.
     Rejected(Rejection),
+    /// Nothing can be done, and an earlier nomination of the pod does not help either.
+    Hopeless(Rejection),
     /// The plugin failed; its text becomes part of the message.
     Failed(PluginError),
 }

@@ -1,6 +1,6 @@
 //! Which of the best nodes is taken (`selectHost`).
 
-use crate::engine::cache::tie_break::{TieBreak, ring_distance, ring_position};
+use crate::engine::cache::tie_break::TieOrder;
 use crate::engine::scheduling_cycle::{Cycle, Evaluation};
 
 impl<'a> Cycle<'a> {
@@ -9,15 +9,7 @@ impl<'a> Cycle<'a> {
     pub(super) fn select(&self, evaluation: &Evaluation<'a>) -> Option<usize> {
         let greatest = evaluation.totals.iter().max()?;
         let tied = (0..evaluation.feasible.len()).filter(|i| evaluation.totals[*i] == *greatest);
-        match self.tie_break {
-            TieBreak::Name => tied.min_by_key(|i| evaluation.feasible[*i].name()),
-            TieBreak::Seeded => {
-                let pod = ring_position(self.seed, &self.pod.info.uid.0);
-                tied.min_by_key(|i| {
-                    let node = &evaluation.feasible[*i];
-                    (ring_distance(pod, node.ring_position()), node.name())
-                })
-            }
-        }
+        let ties = TieOrder::new(self.tie_break, self.seed, &self.pod.info.uid);
+        tied.min_by_key(|i| ties.rank(&evaluation.feasible[*i]))
     }
 }

@@ -10,15 +10,14 @@ use std::any::Any;
 use std::sync::Mutex;
 
 use super::*;
-use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
-use crate::engine::diagnosis::Diagnosis;
+use crate::engine::cache::snapshot::{NodeView, PodView};
 use crate::engine::effect::PreBindWork;
 use crate::engine::framework::extender::Extender;
 use crate::engine::framework::extension_points::{
-    BindPlugin, FilterRunner, PermitDecision, PermitPlugin, PermitVerdict, PostBindPlugin,
-    PostFilterPlugin, PostFilterVerdict, PreBindPlugin, PreBindPreFlight, PreBindStep, Refusal,
-    ReservePlugin,
+    BindPlugin, PermitDecision, PermitPlugin, PermitVerdict, PostBindPlugin, PostFilterPlugin,
+    PostFilterVerdict, PreBindPlugin, PreBindPreFlight, PreBindStep, Refusal, ReservePlugin,
 };
+use crate::engine::framework::failed_attempt::FailedAttempt;
 use crate::engine::framework::reservations::Reservations;
 use crate::engine::framework::{CycleState, Plugin, PluginError, PluginName, Rejection};
 
@@ -123,14 +122,7 @@ impl Plugin for Probe {
 }
 
 impl PostFilterPlugin for Probe {
-    fn post_filter(
-        &self,
-        _: &CycleState,
-        _: &PodView<'_>,
-        _: &Snapshot<'_>,
-        _: &Diagnosis,
-        _: &dyn FilterRunner,
-    ) -> PostFilterVerdict {
+    fn post_filter(&self, _: &FailedAttempt<'_>) -> PostFilterVerdict {
         match self.nominates {
             Some(node) => PostFilterVerdict::Nominated {
                 node: node.into(),

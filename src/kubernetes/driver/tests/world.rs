@@ -42,7 +42,7 @@ use crate::model::objects::{
 };
 use crate::model::pod_info::PodUid;
 use crate::plugins::fixtures::{NodeBuilder, PodBuilder};
-use crate::plugins::registry::Registry;
+use crate::plugins::registry::{LiveRegistry, Registry};
 
 /// Longer than anything here takes on paused time.
 const SETTLED: Duration = Duration::from_secs(3);
@@ -307,7 +307,7 @@ impl World {
     /// Runs the default profile under this name, beside no other.
     pub(super) fn activate(&self, scheduler_name: &str) {
         let spec = serde_json::from_value(json!({"schedulerName": scheduler_name})).unwrap();
-        let effective = EffectiveProfile::try_new(&spec, &Registry).unwrap();
+        let effective = EffectiveProfile::try_new(&spec, &LiveRegistry).unwrap();
         let profile = RunningProfile {
             name: scheduler_name.to_owned(),
             generation: 1,

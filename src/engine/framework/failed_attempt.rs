@@ -1,0 +1,69 @@
+//! What `PostFilter` plugins are given: an attempt that found no node.
+
+use std::fmt;
+
+use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::cache::tie_break::TieOrder;
+use crate::engine::framework::cycle_state::CycleState;
+use crate::engine::framework::extension_points::FilterRunner;
+use crate::engine::framework::status::{Rejection, RejectionKind};
+
+/// An attempt that found no node.
+#[derive(Clone, Copy)]
+pub struct FailedAttempt<'a> {
+    /// What the plugins remember.
+    pub state: &'a CycleState,
+    /// The pod.
+    pub pod: PodView<'a>,
+    /// The cluster.
+    pub cluster: Snapshot<'a>,
+    /// The nodes that were looked at.
+    pub rejected: &'a [(NodeView<'a>, Rejection)],
+    /// What holds for the others; without it they are beyond help.
+    pub not_looked_at: Option<&'a Rejection>,
+    /// Which of equally good nodes goes first.
+    pub ties: TieOrder,
+    /// Judges hypotheses.
+    pub filters: &'a dyn FilterRunner,
+}
+
+impl<'a> FailedAttempt<'a> {
+    /// The nodes that evictions could help (`NodesForStatusCode` of `Unschedulable`).
+    pub fn helpable_nodes(&self) -> Vec<NodeView<'a>> {
+        let helps = |rejection: &Rejection| rejection.kind == RejectionKind::Unschedulable;
+        let rejected = self.rejected;
+        let looked_at = rejected
+            .iter()
+            .filter(|(_, rejection)| helps(rejection))
+            .map(|(node, _)| *node);
+        if !self.not_looked_at.is_some_and(helps) {
+            return looked_at.collect();
+        }
+        let others = self.cluster.nodes().filter(|node| {
+            rejected
+                .iter()
+                .all(|(other, _)| other.slot() != node.slot())
+        });
+        looked_at.chain(others).collect()
+    }
+
+    /// Whether evictions on the node called `node` cannot help.
+    pub fn is_unresolvable(&self, node: &str) -> bool {
+        let looked_at = self
+            .rejected
+            .iter()
+            .find(|(other, _)| **other.name() == *node);
+        let rejection = looked_at.map(|(_, rejection)| rejection);
+        rejection
+            .or(self.not_looked_at)
+            .is_none_or(Rejection::is_unresolvable)
+    }
+}
+
+impl fmt::Debug for FailedAttempt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FailedAttempt")
+            .field("pod", &self.pod)
+            .finish_non_exhaustive()
+    }
+}
