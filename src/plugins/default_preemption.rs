@@ -70,7 +70,7 @@ impl DefaultPreemption {
         let mut nodes = attempt.helpable_nodes();
         nodes.sort_by_cached_key(|node| attempt.ties.rank(node));
         let enough = self.enough(nodes.len(), attempt.ties.tie_break());
-        let budgets = Budgets::of(&attempt.cluster);
+        let budgets = Budgets::of(attempt.cluster);
         let mut harmless = false;
         for node in nodes {
             match dry_run(attempt, node, &budgets) {

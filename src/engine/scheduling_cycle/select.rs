@@ -9,7 +9,7 @@ impl<'a> Cycle<'a> {
     pub(super) fn select(&self, evaluation: &Evaluation<'a>) -> Option<usize> {
         let greatest = evaluation.totals.iter().max()?;
         let tied = (0..evaluation.feasible.len()).filter(|i| evaluation.totals[*i] == *greatest);
-        let ties = TieOrder::new(self.tie_break, self.seed, &self.pod.info.uid);
-        tied.min_by_key(|i| ties.rank(&evaluation.feasible[*i]))
+        let order = TieOrder::new(self.tie_break, self.seed, &self.pod.info.uid);
+        tied.min_by_key(|i| order.rank(&evaluation.feasible[*i]))
     }
 }

@@ -19,7 +19,7 @@ struct Budget<'a> {
 impl<'a> Budgets<'a> {
     /// The budgets of the cluster. One without a selector, or with an invalid one, selects
     /// nothing.
-    pub(super) fn of(cluster: &Snapshot<'a>) -> Self {
+    pub(super) fn of(cluster: Snapshot<'a>) -> Self {
         let budgets = cluster.listers().pod_disruption_budgets.iter();
         let budget = |object: &'a std::sync::Arc<PodDisruptionBudget>| {
             let selector = object.spec.selector.as_ref()?;
