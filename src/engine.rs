@@ -77,6 +77,8 @@ pub struct Engine {
     /// Every pod that is in the queue, on its way or on a node, by name: a new UID under a known
     /// name means that the old pod is gone.
     known: BTreeMap<PodKey, PodUid>,
+    /// Where in the order of nodes the next search begins (`nextStartNodeIndex`).
+    next_start: usize,
     /// Attempts that wait for an answer, with the answers they have.
     suspended: BTreeMap<PodUid, Vec<(Question, Answer)>>,
     /// Attempts whose answer has come.
@@ -155,6 +157,7 @@ impl Engine {
             bindings: Bindings::default(),
             effects: Effects::default(),
             known: BTreeMap::new(),
+            next_start: 0,
             suspended: BTreeMap::new(),
             resumable: VecDeque::new(),
             quarantine: Quarantine::default(),

@@ -47,6 +47,7 @@ enum Found {
 /// The compact part of an evaluation.
 #[derive(Default)]
 struct Summary {
+    looked_at: usize,
     feasible_count: usize,
     best: Vec<(Arc<str>, i64)>,
     diagnosis: Diagnosis,
@@ -85,6 +86,10 @@ impl Engine {
         self.activity = Some(Activity::Deciding(info.key.clone(), uid));
         self.count_terms(&info, &profile);
         let found = self.find(&info, &profile, inspect);
+        if let Found::Node { summary, .. } = &found {
+            let next = self.next_start + summary.looked_at;
+            self.next_start = next.checked_rem(self.cache.nodes.len()).unwrap_or(0);
+        }
         self.apply(found, &info, profile, &mut decision);
         self.activity = None;
         Some(decision)
@@ -134,6 +139,7 @@ impl Engine {
             cluster,
             pod,
             answers,
+            start: self.next_start,
             tie_break,
             seed,
         };
@@ -318,6 +324,7 @@ impl From<Evaluation<'_>> for Found {
             .chosen
             .map(|index| Arc::clone(evaluation.feasible[index].name()));
         let summary = Summary {
+            looked_at: evaluation.looked_at,
             feasible_count: evaluation.feasible.len(),
             best,
             diagnosis: evaluation.diagnosis,

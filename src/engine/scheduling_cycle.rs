@@ -6,6 +6,7 @@ mod filter;
 mod filter_runner;
 mod nominated;
 mod post_filter;
+mod sampling;
 mod score;
 mod select;
 
@@ -32,6 +33,8 @@ pub(crate) struct Cycle<'a> {
     pub(crate) pod: PodView<'a>,
     /// What the extenders were asked and answered so far, in their order.
     pub(crate) answers: &'a [(Question, Answer)],
+    /// Where in the order of nodes the search begins.
+    pub(crate) start: usize,
     pub(crate) tie_break: TieBreak,
     pub(crate) seed: u64,
 }
@@ -47,6 +50,8 @@ pub struct Evaluation<'a> {
     pub rejected: Vec<(NodeView<'a>, Rejection)>,
     /// What holds for the nodes that were not looked at.
     pub not_looked_at: Option<Rejection>,
+    /// How many nodes were looked at.
+    pub(crate) looked_at: usize,
     /// Scores by plugin, parallel to `feasible`; empty if fewer than two nodes will do.
     pub scores: Vec<PluginScores>,
     /// Totals, parallel to `feasible`; empty likewise.
@@ -105,6 +110,7 @@ impl Evaluation<'_> {
             feasible: Vec::new(),
             rejected: Vec::new(),
             not_looked_at: None,
+            looked_at: 0,
             scores: Vec::new(),
             totals: Vec::new(),
             chosen: None,

@@ -5,6 +5,7 @@ mod framework;
 mod lifecycle;
 mod nominations;
 mod placement;
+mod sampling;
 mod volumes;
 
 use std::sync::Arc;

@@ -160,6 +160,7 @@ impl Registry {
                 Ok(Profile {
                     scheduler_name: profile.scheduler_name.as_str().into(),
                     generation,
+                    percentage_of_nodes_to_score: profile.percentage_of_nodes_to_score,
                     plugins,
                     points,
                     extenders: Vec::new(),

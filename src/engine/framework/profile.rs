@@ -15,6 +15,9 @@ pub struct Profile {
     pub generation: i64,
     /// Every plugin that is enabled somewhere, once each.
     pub plugins: Vec<Arc<dyn Plugin>>,
+    /// Of how many nodes, in percent, enough is known: 100 looks at every node, 0 adapts to the
+    /// size of the cluster (`percentageOfNodesToScore`).
+    pub percentage_of_nodes_to_score: i32,
     /// The order at each extension point.
     pub points: ExtensionPoints,
     /// Outside voices, in order.

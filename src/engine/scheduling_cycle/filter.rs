@@ -11,7 +11,7 @@ use crate::engine::framework::extension_points::{
 use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection, RejectionKind};
 use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::engine::scheduling_cycle::filter_runner::Skipped;
-use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
+use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption, sampling};
 
 /// The plugin name of nodes that a `PreFilter` result left out.
 const NOBODY: PluginName = "";
@@ -91,7 +91,7 @@ impl<'a> Cycle<'a> {
             leave_out(&mut evaluation, &search, self.cluster.len() - judged);
         }
         self.observe_filter(StatusCode::of_result, || {
-            self.judge(nodes, &mut evaluation, &mut filters)
+            self.judge(&nodes, &mut evaluation, &mut filters)
         })?;
         self.ask_extenders(&mut evaluation)?;
         Ok(evaluation)
@@ -111,11 +111,16 @@ impl<'a> Cycle<'a> {
 
     fn judge(
         &self,
-        nodes: Vec<NodeView<'a>>,
+        nodes: &[NodeView<'a>],
         evaluation: &mut Evaluation<'a>,
         filters: &mut Filters<'a>,
     ) -> Result<(), Interruption> {
-        for node in nodes {
+        let enough = sampling::enough(self.profile.percentage_of_nodes_to_score, nodes.len());
+        for node in sampling::rotated(nodes, self.start) {
+            if evaluation.feasible.len() >= enough {
+                break;
+            }
+            evaluation.looked_at += 1;
             match self.run_on(filters, &evaluation.state, &node) {
                 FilterVerdict::Fits => evaluation.feasible.push(node),
                 FilterVerdict::Rejected(rejection) => evaluation.reject(node, rejection),
