@@ -3,6 +3,7 @@
 //!
 //! Nothing here knows a clock, a socket or a file.
 
+pub mod controller_ref;
 pub mod declared_features;
 pub mod host_port;
 pub mod images;

@@ -22,6 +22,7 @@ mod node_resources_balanced_allocation;
 mod node_resources_fit;
 mod node_unschedulable;
 mod node_volume_limits;
+mod pod_topology_spread;
 mod priority_sort;
 mod scheduling_gates;
 mod taint_toleration;

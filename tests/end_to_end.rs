@@ -271,14 +271,13 @@ async fn one_bad_object_is_set_aside_and_the_rest_goes_on() -> anyhow::Result<()
         message,
         "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
     );
-    let mut spread = pod("spread").build();
-    let constraint = json!({"maxSkew": 1, "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"a": "b"}}});
-    if let Some(spec) = &mut spread.spec {
-        spec.topology_spread_constraints = Some(vec![serde_json::from_value(constraint)?]);
+    let mut device = pod("device").build();
+    let claim = json!({"name": "gpu", "resourceClaimName": "gpu"});
+    if let Some(spec) = &mut device.spec {
+        spec.resource_claims = Some(vec![serde_json::from_value(claim)?]);
     }
-    create::pods(&cluster.control_plane.client(), vec![spread]).await?;
-    let (reason, _) = cluster.until_refused("spread", "PodTopologySpread").await?;
+    create::pods(&cluster.control_plane.client(), vec![device]).await?;
+    let (reason, _) = cluster.until_refused("device", "DynamicResources").await?;
     assert_eq!(reason, "Unschedulable");
     cluster.control_plane.stop()
 }

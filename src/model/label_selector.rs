@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1;
 use thiserror::Error;
 
 use crate::model::label_set::LabelSet;
-use crate::model::symbols::{Symbol, SymbolScope};
+use crate::model::symbols::{Symbol, SymbolScope, Symbols};
 
 /// Which label sets. Requirements are sorted, so that equal selectors are equal values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,16 +50,32 @@ impl LabelSelector {
         selector: Option<&v1::LabelSelector>,
         scope: &mut SymbolScope<'_>,
     ) -> Result<Self, InvalidSelector> {
+        Self::compile_with(selector, &mut |text| scope.intern(text))
+    }
+
+    /// Compiles a selector against the texts that are held, without holding any: a text that no
+    /// object has becomes [`Symbol::UNHELD`]. Good for as long as `symbols` stand still.
+    pub fn compile_unheld(
+        selector: Option<&v1::LabelSelector>,
+        symbols: &Symbols,
+    ) -> Result<Self, InvalidSelector> {
+        Self::compile_with(selector, &mut |text| symbols.get_or_unheld(text))
+    }
+
+    fn compile_with(
+        selector: Option<&v1::LabelSelector>,
+        symbol: &mut dyn FnMut(&str) -> Symbol,
+    ) -> Result<Self, InvalidSelector> {
         let Some(selector) = selector else {
             return Ok(Self::Nothing);
         };
         let mut requirements = Vec::new();
         for (key, value) in selector.match_labels.iter().flatten() {
-            let value = Box::from([scope.intern(value)]);
-            requirements.push(LabelRequirement::In(scope.intern(key), value));
+            let value = Box::from([symbol(value)]);
+            requirements.push(LabelRequirement::In(symbol(key), value));
         }
         for expression in selector.match_expressions.iter().flatten() {
-            requirements.push(LabelRequirement::compile(expression, scope)?);
+            requirements.push(LabelRequirement::compile(expression, symbol)?);
         }
         Ok(Self::of(requirements))
     }
@@ -106,11 +122,11 @@ impl LabelSelector {
 impl LabelRequirement {
     fn compile(
         expression: &v1::LabelSelectorRequirement,
-        scope: &mut SymbolScope<'_>,
+        symbol: &mut dyn FnMut(&str) -> Symbol,
     ) -> Result<Self, InvalidSelector> {
         let given = expression.values.as_deref().unwrap_or_default();
-        let key = scope.intern(&expression.key);
-        let mut values: Vec<Symbol> = given.iter().map(|value| scope.intern(value)).collect();
+        let key = symbol(&expression.key);
+        let mut values: Vec<Symbol> = given.iter().map(|value| symbol(value)).collect();
         values.sort_unstable();
         values.dedup();
         let values = values.into_boxed_slice();
@@ -208,6 +224,36 @@ mod tests {
                 .map(|labels| matches(selector.clone(), labels).unwrap());
             assert_eq!(found, expected, "{selector}");
         }
+    }
+
+    #[test]
+    fn a_selector_compiled_without_interning_matches_alike_and_holds_nothing() {
+        let labels = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
+        let mut symbols = Symbols::new(1);
+        let mut scope = symbols.scope();
+        let labels = LabelSet::compile(Some(&labels), &mut scope);
+        let held = scope.finish();
+        let requirement = |key, operator, values: &[&str]| {
+            serde_json::json!({"matchExpressions": [
+                {"key": key, "operator": operator, "values": values}]})
+        };
+        for (selector, matches) in [
+            (requirement("a", "In", &["unknown", "1"]), true),
+            (requirement("a", "In", &["unknown"]), false),
+            (requirement("a", "NotIn", &["unknown"]), true),
+            (requirement("unknown", "In", &["1"]), false),
+            (requirement("unknown", "NotIn", &["1"]), true),
+            (requirement("unknown", "Exists", &[]), false),
+            (requirement("unknown", "DoesNotExist", &[]), true),
+        ] {
+            let given: v1::LabelSelector = serde_json::from_value(selector.clone()).unwrap();
+            let compiled = LabelSelector::compile_unheld(Some(&given), &symbols).unwrap();
+            assert_eq!(compiled.matches(&labels), matches, "{selector}");
+            let held = symbols.hold(compiled.symbols());
+            symbols.release(held);
+        }
+        symbols.release(held);
+        assert!(symbols.is_empty());
     }
 
     #[test]

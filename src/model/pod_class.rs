@@ -3,12 +3,11 @@
 //! Pods of one class get the same verdict from every plugin that does not look at labels, so that
 //! verdicts can be kept per class (the successor of the equivalence cache).
 
-use k8s_openapi::api::core::v1::{self, NodeAffinity};
+use k8s_openapi::api::core::v1::NodeAffinity;
 use thiserror::Error;
 
 use crate::model::declared_features::FeatureSet;
 use crate::model::host_port::HostPort;
-use crate::model::label_selector::InvalidSelector;
 use crate::model::node_selector::{NodeSelectorTerm, PreferredTerm};
 use crate::model::objects::pod::{Pod, PodSpec};
 use crate::model::pod_affinity::{InvalidAffinity, PodAffinity};
@@ -51,8 +50,8 @@ pub struct PodClass {
     pub claim_namespace: Option<Symbol>,
     /// Affinity and anti-affinity to other pods, or why it cannot be read.
     pub affinity: Result<PodAffinity, InvalidAffinity>,
-    /// Topology spread constraints in the order of the object, or why they cannot be read.
-    pub spread_constraints: Result<Box<[TopologySpreadConstraint]>, InvalidSelector>,
+    /// Topology spread constraints in the order of the object.
+    pub spread_constraints: Box<[TopologySpreadConstraint]>,
     /// Features that the node must declare.
     pub required_features: FeatureSet,
     /// What the pod needs that only a later release judges.
@@ -85,8 +84,6 @@ impl NonZeroRequests {
 /// Needs that belong to plugins which do not exist yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UnimplementedNeeds {
-    /// A constraint with `DoNotSchedule`: `PodTopologySpread`.
-    pub topology_spread: bool,
     /// Claims on devices: `DynamicResources`.
     pub resource_claims: bool,
 }
@@ -259,12 +256,7 @@ fn normalized_image_name(name: &str) -> String {
 impl UnimplementedNeeds {
     fn of(spec: &PodSpec) -> Self {
         Self {
-            topology_spread: spec.topology_spread_constraints.iter().any(is_hard),
             resource_claims: !spec.resource_claims.is_empty(),
         }
     }
-}
-
-fn is_hard(constraint: &v1::TopologySpreadConstraint) -> bool {
-    constraint.when_unsatisfiable != "ScheduleAnyway"
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::model::controller_ref::ControllerRef;
 use crate::model::object_key::ObjectKey;
 use crate::model::objects::Pod;
 use crate::model::timestamp::Timestamp;
@@ -39,6 +40,8 @@ pub struct PodInfo {
     pub class: PodClassId,
     /// The labels.
     pub labels: LabelSetId,
+    /// The controller that owns it, if selectors follow from it.
+    pub controller: Option<ControllerRef>,
     /// The node that the pod is bound to, by the API server or as assumed.
     pub node_name: Option<Arc<str>>,
     /// Higher goes first; 0 if not given.

@@ -43,6 +43,14 @@ pub struct SymbolScope<'a> {
     held: Vec<Symbol>,
 }
 
+// === impl Symbol ===
+
+impl Symbol {
+    /// Stands for any text that nothing holds, in what is compiled without interning: it is equal
+    /// to no held symbol, so it matches nothing, and it has no text.
+    pub const UNHELD: Self = Self(u32::MAX);
+}
+
 // === impl Symbols ===
 
 impl Symbols {
@@ -72,6 +80,11 @@ impl Symbols {
             .map(|&id| Symbol(id))
     }
 
+    /// The symbol of `text`, or [`Symbol::UNHELD`]. Takes no reference.
+    pub fn get_or_unheld(&self, text: &str) -> Symbol {
+        self.get(text).unwrap_or(Symbol::UNHELD)
+    }
+
     /// The text of a held symbol.
     pub fn text(&self, symbol: Symbol) -> &str {
         &self.entries[symbol.0 as usize].text
@@ -99,9 +112,10 @@ impl Symbols {
         }
     }
 
-    /// Takes another reference to each of `symbols`, which something holds already.
+    /// Takes another reference to each of `symbols` that something holds already.
     pub fn hold(&mut self, symbols: impl IntoIterator<Item = Symbol>) -> HeldSymbols {
-        let held: Vec<Symbol> = symbols.into_iter().collect();
+        let symbols = symbols.into_iter();
+        let held: Vec<Symbol> = symbols.filter(|s| *s != Symbol::UNHELD).collect();
         for symbol in &held {
             self.entries[symbol.0 as usize].references += 1;
         }

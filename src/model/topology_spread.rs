@@ -14,8 +14,9 @@ pub struct TopologySpreadConstraint {
     pub topology_key: Symbol,
     /// `DoNotSchedule`, otherwise `ScheduleAnyway`.
     pub is_hard: bool,
-    /// Which pods of the pod's namespace are counted, but for [`Self::match_label_keys`].
-    pub selector: LabelSelector,
+    /// Which pods of the pod's namespace are counted, but for [`Self::match_label_keys`]; or why
+    /// that cannot be read.
+    pub selector: Result<LabelSelector, InvalidSelector>,
     /// Keys of labels for which the counted pods have the pod's own values, as far as the pod has
     /// them. The API server merges them into the selector of pods that are created now; pods from
     /// before keep them apart.
@@ -30,33 +31,35 @@ pub struct TopologySpreadConstraint {
 
 impl TopologySpreadConstraint {
     /// Compiles a constraint.
-    pub fn compile(
-        constraint: &v1::TopologySpreadConstraint,
-        scope: &mut SymbolScope<'_>,
-    ) -> Result<Self, InvalidSelector> {
+    pub fn compile(constraint: &v1::TopologySpreadConstraint, scope: &mut SymbolScope<'_>) -> Self {
         let keys = constraint.match_label_keys.iter().flatten();
-        Ok(Self {
+        Self {
             max_skew: i64::from(constraint.max_skew),
             topology_key: scope.intern(&constraint.topology_key),
             is_hard: constraint.when_unsatisfiable != "ScheduleAnyway",
-            selector: LabelSelector::compile(constraint.label_selector.as_ref(), scope)?,
+            selector: LabelSelector::compile(constraint.label_selector.as_ref(), scope),
             match_label_keys: keys.map(|key| scope.intern(key)).collect(),
             min_domains: constraint.min_domains.map_or(1, i64::from),
             honors_node_affinity: constraint.node_affinity_policy.as_deref() != Some("Ignore"),
             honors_node_taints: constraint.node_taints_policy.as_deref() == Some("Honor"),
-        })
+        }
     }
 
     /// The selector with the pod's own values of [`Self::match_label_keys`]; `value` gives them. A
     /// selector of nothing stays one.
-    pub fn selector_for(&self, value: impl Fn(Symbol) -> Option<Symbol>) -> LabelSelector {
-        let LabelSelector::All(requirements) = &self.selector else {
-            return LabelSelector::Nothing;
+    pub fn selector_for(
+        &self,
+        value: impl Fn(Symbol) -> Option<Symbol>,
+    ) -> Result<LabelSelector, InvalidSelector> {
+        let LabelSelector::All(requirements) = self.selector.as_ref().map_err(Clone::clone)? else {
+            return Ok(LabelSelector::Nothing);
         };
         let own = self.match_label_keys.iter().filter_map(|key| {
             let value = value(*key)?;
             Some(LabelRequirement::In(*key, Box::from([value])))
         });
-        LabelSelector::of(requirements.iter().cloned().chain(own).collect())
+        Ok(LabelSelector::of(
+            requirements.iter().cloned().chain(own).collect(),
+        ))
     }
 }

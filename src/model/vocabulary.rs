@@ -8,6 +8,7 @@ use std::sync::Arc;
 use foldhash::quality::FixedState;
 use hashbrown::HashTable;
 
+use crate::model::controller_ref::ControllerRef;
 use crate::model::label_set::{LabelSet, PodLabels};
 use crate::model::node_class::{HOSTNAME_LABEL, NodeClass};
 use crate::model::objects::{Node, Pod};
@@ -193,6 +194,7 @@ fn pod_info(pod: &Pod, class: PodClassId, labels: LabelSetId) -> PodInfo {
         scheduler_name: pod.profile_name().into(),
         class,
         labels,
+        controller: ControllerRef::of(&pod.metadata),
         node_name: pod.bound_node().map(Arc::from),
         priority: pod.spec.priority.unwrap_or(0),
         never_preempts: pod.spec.preemption_policy.as_deref() == Some("Never"),

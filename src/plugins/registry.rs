@@ -28,6 +28,7 @@ use crate::plugins::node_resources_fit::scoring::{ResourceWeights, Strategy};
 use crate::plugins::node_resources_fit::{self, NodeResourcesFit, resource};
 use crate::plugins::node_unschedulable::{self, NodeUnschedulable};
 use crate::plugins::node_volume_limits::{self, NodeVolumeLimits};
+use crate::plugins::pod_topology_spread::{self, PodTopologySpread};
 use crate::plugins::priority_sort::{self, PrioritySort};
 use crate::plugins::scheduling_gates::{self, SchedulingGates};
 use crate::plugins::taint_toleration::{self, TaintToleration};
@@ -82,6 +83,10 @@ const PLUGINS: &[(&str, Factory)] = &[
     (node_resources_balanced_allocation::NAME, |args, scope| {
         let resources = weights(&args.node_resources_balanced_allocation.resources, scope);
         Ok(Arc::new(NodeResourcesBalancedAllocation { resources }))
+    }),
+    (pod_topology_spread::NAME, |args, scope| {
+        let args = &args.pod_topology_spread;
+        Ok(Arc::new(PodTopologySpread::new(args, scope)))
     }),
     (image_locality::NAME, |_, _| Ok(Arc::new(ImageLocality))),
     (default_binder::NAME, |_, _| Ok(Arc::new(DefaultBinder))),
@@ -297,6 +302,7 @@ mod tests {
                 "NodeVolumeLimits",
                 "VolumeBinding",
                 "VolumeZone",
+                "PodTopologySpread",
                 "InterPodAffinity",
                 "NodeDeclaredFeatures"
             ]
@@ -314,6 +320,7 @@ mod tests {
                 ("NodeAffinity", 2),
                 ("NodeResourcesFit", 1),
                 ("VolumeBinding", 1),
+                ("PodTopologySpread", 2),
                 ("InterPodAffinity", 2),
                 ("NodeResourcesBalancedAllocation", 1),
                 ("ImageLocality", 1)

@@ -26,7 +26,8 @@ pub(crate) struct TaintToleration;
 #[derive(Clone, Debug)]
 struct Preferred(Vec<Toleration>);
 
-fn fits(pod: &PodView<'_>, node: &NodeView<'_>) -> bool {
+/// Whether the pod tolerates every taint of the node that keeps pods away.
+pub(crate) fn tolerates_taints(pod: &PodView<'_>, node: &NodeView<'_>) -> bool {
     let keeps_away = |taint: &&Taint| {
         matches!(
             taint.effect,
@@ -64,7 +65,7 @@ impl Plugin for TaintToleration {
 
 impl FilterPlugin for TaintToleration {
     fn filter(&self, _: &CycleState, pod: &PodView<'_>, node: &NodeView<'_>) -> FilterVerdict {
-        if fits(pod, node) {
+        if tolerates_taints(pod, node) {
             FilterVerdict::Fits
         } else {
             FilterVerdict::Rejected(Rejection::unresolvable(NAME, REASON))
@@ -145,7 +146,9 @@ impl EnqueueExtensions for TaintToleration {
         match (change.event.resource, &change.node) {
             // A new toleration may open any node.
             (EventResource::TargetPod, _) => QueueingHint::Queue,
-            (_, node) => QueueingHint::queue_if(node.is_some_and(|node| fits(pod, &node))),
+            (_, node) => {
+                QueueingHint::queue_if(node.is_some_and(|node| tolerates_taints(pod, &node)))
+            }
         }
     }
 }

@@ -30,18 +30,11 @@ pub(crate) struct UnimplementedNeeds {
 /// A need, and the plugins that see to it; any of them enabled means that the need stands.
 type Need = (fn(&Needs) -> bool, &'static [&'static str], &'static str);
 
-const NEEDS: [Need; 2] = [
-    (
-        |needs| needs.topology_spread,
-        &["PodTopologySpread"],
-        "pod has a DoNotSchedule spread constraint (PodTopologySpread), which this release of Bayplan does not have",
-    ),
-    (
-        |needs| needs.resource_claims,
-        &["DynamicResources"],
-        "pod uses resource claims (DynamicResources), which this release of Bayplan does not have",
-    ),
-];
+const NEEDS: [Need; 1] = [(
+    |needs| needs.resource_claims,
+    &["DynamicResources"],
+    "pod uses resource claims (DynamicResources), which this release of Bayplan does not have",
+)];
 
 impl UnimplementedNeeds {
     pub(crate) fn of(profile: &EffectiveProfile) -> Self {
@@ -143,18 +136,12 @@ mod tests {
     fn pods_that_need_a_missing_plugin_are_told_which() {
         let anti_affinity = json!({"affinity": {"podAntiAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}});
-        let spread = |when: &str| {
-            json!({"topologySpreadConstraints": [
-                {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": when}]})
-        };
         let claim = json!({"volumes": [
             {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]});
         let device = json!({"resourceClaims": [{"name": "gpu"}]});
         let config = json!({"volumes": [{"name": "v", "configMap": {"name": "c"}}]});
         for (spec, plugin) in [
             (anti_affinity, None),
-            (spread("DoNotSchedule"), Some("PodTopologySpread")),
-            (spread("ScheduleAnyway"), None),
             (claim, None),
             (device, Some("DynamicResources")),
             (config, None),

@@ -1,0 +1,194 @@
+//! `PodTopologySpread`: pods of a kind are spread evenly over zones, nodes and other domains,
+//! strictly (`DoNotSchedule`) or as far as possible (`ScheduleAnyway`).
+//!
+//! Pods without constraints get those of the profile, with a selector that follows from their
+//! services and their controller.
+
+mod constraint;
+mod default_selector;
+mod domain_spread;
+mod filtering;
+mod queueing;
+mod scoring;
+
+use crate::apis::plugin_args::{
+    DefaultConstraint, DefaultingType, NodeInclusionPolicy, PodTopologySpreadArgs,
+    WhenUnsatisfiable,
+};
+use crate::engine::cache::listers::Listers;
+use crate::engine::cache::snapshot::{PodView, Snapshot};
+use crate::engine::cache::topology::counted_terms::CountedTerm;
+use crate::engine::framework::extension_points::{
+    EnqueueExtensions, FilterPlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin, TopologyReader,
+};
+use crate::engine::framework::{Plugin, PluginName};
+use crate::model::label_selector::{InvalidSelector, LabelSelector};
+use crate::model::node_class::HOSTNAME_LABEL;
+use crate::model::symbols::{Symbol, SymbolScope};
+use crate::model::topology_spread::TopologySpreadConstraint;
+use crate::plugins::pod_topology_spread::constraint::Constraint;
+use crate::plugins::pod_topology_spread::default_selector::default_selector;
+
+pub(crate) const NAME: &str = "PodTopologySpread";
+pub(crate) const REASON: &str = "node(s) didn't match pod topology spread constraints";
+pub(crate) const REASON_MISSING_LABEL: &str =
+    "node(s) didn't match pod topology spread constraints (missing required label)";
+
+/// `v1.LabelTopologyZone`.
+const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+/// `systemDefaultConstraints`: key and skew; all of them are preferences.
+const SYSTEM_DEFAULTS: [(&str, i64); 2] = [(HOSTNAME_LABEL, 3), (ZONE_LABEL, 5)];
+
+/// The plugin with the constraints of pods that have none.
+#[derive(Debug)]
+pub(crate) struct PodTopologySpread {
+    /// Their selectors follow from the pod; `matchLabelKeys` has no effect here, as upstream.
+    defaults: Box<[TopologySpreadConstraint]>,
+    /// The defaults are Kubernetes' own: a node without a zone still takes part.
+    is_system_defaulted: bool,
+    hostname: Symbol,
+}
+
+/// Whether a constraint keeps pods away or only scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Strictness {
+    /// `DoNotSchedule`.
+    Hard,
+    /// `ScheduleAnyway`.
+    Soft,
+}
+
+impl PodTopologySpread {
+    pub(crate) fn new(args: &PodTopologySpreadArgs, scope: &mut SymbolScope<'_>) -> Self {
+        let is_system_defaulted = args.defaulting_type == DefaultingType::System;
+        let defaults = if is_system_defaulted {
+            let defaults = SYSTEM_DEFAULTS.iter();
+            defaults
+                .map(|&(key, skew)| system_default(scope.intern(key), skew))
+                .collect()
+        } else {
+            let defaults = args.default_constraints.iter();
+            defaults
+                .map(|constraint| list_default(constraint, scope))
+                .collect()
+        };
+        Self {
+            defaults,
+            is_system_defaulted,
+            hostname: scope.intern(HOSTNAME_LABEL),
+        }
+    }
+
+    /// The constraints of `pod`, or the default ones (`getConstraints`, `buildDefaultConstraints`).
+    fn constraints(
+        &self,
+        strictness: Strictness,
+        pod: &PodView<'_>,
+        listers: &Listers,
+    ) -> Result<Vec<Constraint>, InvalidSelector> {
+        let wanted = |c: &&TopologySpreadConstraint| c.is_hard == (strictness == Strictness::Hard);
+        let own = &pod.class.spread_constraints;
+        if !own.is_empty() {
+            let own = own.iter().filter(wanted);
+            return own
+                .map(|constraint| {
+                    let selector = constraint.selector_for(|key| pod.labels.get(key))?;
+                    Ok(Constraint::new(constraint, selector, pod))
+                })
+                .collect();
+        }
+        let mut defaults = self.defaults.iter().filter(wanted).peekable();
+        if defaults.peek().is_none() {
+            return Ok(Vec::new());
+        }
+        let selector = default_selector(pod, listers);
+        if selector.is_everything() {
+            return Ok(Vec::new());
+        }
+        Ok(defaults
+            .map(|constraint| Constraint::new(constraint, selector.clone(), pod))
+            .collect())
+    }
+
+    /// Whether nodes must have the keys of all soft constraints of `pod` to be scored.
+    fn requires_all_keys(&self, pod: &PodView<'_>) -> bool {
+        !pod.class.spread_constraints.is_empty() || !self.is_system_defaulted
+    }
+}
+
+fn system_default(topology_key: Symbol, max_skew: i64) -> TopologySpreadConstraint {
+    TopologySpreadConstraint {
+        max_skew,
+        topology_key,
+        is_hard: false,
+        selector: Ok(LabelSelector::Nothing),
+        match_label_keys: Box::default(),
+        min_domains: 1,
+        honors_node_affinity: true,
+        honors_node_taints: false,
+    }
+}
+
+fn list_default(
+    constraint: &DefaultConstraint,
+    scope: &mut SymbolScope<'_>,
+) -> TopologySpreadConstraint {
+    let honors = |policy| policy == NodeInclusionPolicy::Honor;
+    let key = scope.intern(&constraint.topology_key);
+    TopologySpreadConstraint {
+        is_hard: constraint.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule,
+        min_domains: constraint.min_domains.map_or(1, i64::from),
+        honors_node_affinity: honors(constraint.node_affinity_policy),
+        honors_node_taints: honors(constraint.node_taints_policy),
+        ..system_default(key, i64::from(constraint.max_skew))
+    }
+}
+
+impl Plugin for PodTopologySpread {
+    fn name(&self) -> PluginName {
+        NAME
+    }
+
+    fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
+        Some(self)
+    }
+
+    fn as_topology_reader(&self) -> Option<&dyn TopologyReader> {
+        Some(self)
+    }
+
+    fn as_filter(&self) -> Option<&dyn FilterPlugin> {
+        Some(self)
+    }
+
+    fn as_pre_score(&self) -> Option<&dyn PreScorePlugin> {
+        Some(self)
+    }
+
+    fn as_score(&self) -> Option<&dyn ScorePlugin> {
+        Some(self)
+    }
+
+    fn enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
+        Some(self)
+    }
+}
+
+impl TopologyReader for PodTopologySpread {
+    fn counted_terms(
+        &self,
+        pod: &PodView<'_>,
+        cluster: &Snapshot<'_>,
+        terms: &mut Vec<CountedTerm>,
+    ) {
+        for strictness in [Strictness::Hard, Strictness::Soft] {
+            // Selectors that cannot be read fail the attempt when they are needed.
+            let constraints = self.constraints(strictness, pod, cluster.listers());
+            let constraints = constraints.unwrap_or_default();
+            terms.extend(constraints.iter().filter_map(|c| c.counted_term(pod)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
