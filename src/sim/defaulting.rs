@@ -2,7 +2,8 @@
 //!
 //! Applied once, on the JSON, so that files written by hand and files printed by `kubectl` read
 //! alike. What is there already is kept. Sources: `pkg/apis/core/v1/defaults.go`,
-//! `pkg/registry/core/pod/strategy.go`, `plugin/pkg/admission/priority`.
+//! `pkg/apis/storage/v1/defaults.go`, `pkg/registry/core/pod/strategy.go`,
+//! `plugin/pkg/admission/priority`.
 
 mod label_keys;
 mod pod;
@@ -60,6 +61,7 @@ pub(super) fn complete(
     match kind.name {
         "Node" => complete_node(object),
         "Pod" => pod::complete(object, &uid, classes)?,
+        "StorageClass" => set_default(object, "volumeBindingMode", || "Immediate".into()),
         _ => {}
     }
     Ok(())

@@ -71,6 +71,11 @@ fn pod(plan: &mut Plan, number: usize, is_running: bool) -> Vec<Value> {
     let mut objects = Vec::new();
     if plan.wants(Family::Volumes, 45) {
         objects = volumes::add(plan, &mut pod);
+        // Each profile of upstream keeps a book of assumed volumes of its own; Bayplan keeps one
+        // (docs/compatibility.md). All pods with claims go to one profile.
+        if let Some(spec) = pod["spec"].as_object_mut() {
+            spec.remove("schedulerName");
+        }
     }
     if is_running {
         run(plan, &mut pod);
