@@ -108,7 +108,7 @@ pub const FEATURE_GATES: [FeatureGate; 47] = {
         gate("TaintTolerationComparisonOperators", Missing),
         gate("TopologyAwareWorkloadScheduling", Missing),
         gate("VolumeAttributesClass", Locked),
-        gate("VolumeLimitScaling", Missing),
+        gate("VolumeLimitScaling", Always),
     ]
 };
 

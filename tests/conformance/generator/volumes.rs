@@ -12,6 +12,15 @@ use crate::generator::families::Family;
 /// A driver whose free storage is not published, and one whose is.
 const DRIVERS: [&str; 2] = ["csi.example.com", "capacity.example.com"];
 
+/// Drivers that took over disks of clouds.
+const CLOUD_DRIVERS: [&str; 5] = [
+    "pd.csi.storage.gke.io",
+    "ebs.csi.aws.com",
+    "disk.csi.azure.com",
+    "cinder.csi.openstack.org",
+    "pxd.portworx.com",
+];
+
 const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// Objects that claims need beside them.
@@ -22,13 +31,33 @@ pub(super) fn storage(plan: &mut Plan) -> Vec<Value> {
     let mut objects = classes();
     objects.extend(DRIVERS.map(|name| {
         json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": name},
-            "spec": {"storageCapacity": name == DRIVERS[1], "attachRequired": true}})
+            "spec": {"storageCapacity": name == DRIVERS[1], "attachRequired": true,
+                "preventPodSchedulingIfMissing": name == DRIVERS[0] && plan.dice.chance(40)}})
     }));
     objects.extend(csi_nodes(plan));
     objects.extend(capacities(plan));
     let count = plan.dice.between(4, 14);
-    objects.extend((0..count).map(|_| free_volume(plan)));
+    let volumes: Vec<_> = (0..count).map(|_| free_volume(plan)).collect();
+    objects.extend(attachments(plan, &volumes));
+    objects.extend(volumes);
     objects
+}
+
+/// Volumes that are attached to nodes, some of which do not exist.
+fn attachments(plan: &mut Plan, volumes: &[Value]) -> Vec<Value> {
+    let count = plan.dice.between(0, 6);
+    let attachment = |number: usize| {
+        let at = plan.dice.below(plan.nodes.len());
+        let volume = match plan.dice.below(5) {
+            0 => "pv-missing".into(),
+            _ => volumes[plan.dice.below(volumes.len())]["metadata"]["name"].clone(),
+        };
+        json!({"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment",
+            "metadata": {"name": format!("attachment-{number}")},
+            "spec": {"attacher": plan.dice.pick(&DRIVERS), "nodeName": plan.nodes[at],
+                "source": {"persistentVolumeName": volume}}})
+    };
+    (0..count).map(attachment).collect()
 }
 
 fn classes() -> Vec<Value> {
@@ -49,6 +78,7 @@ fn classes() -> Vec<Value> {
             "WaitForFirstConsumer",
         ),
         class("capacity", DRIVERS[1], "WaitForFirstConsumer"),
+        class("in-tree", "kubernetes.io/gce-pd", "WaitForFirstConsumer"),
     ]
 }
 
@@ -62,7 +92,7 @@ fn csi_nodes(plan: &mut Plan) -> Vec<Value> {
         }
         let drivers: Vec<_> = plan
             .dice
-            .some(&[DRIVERS[0], DRIVERS[1], "pd.csi.storage.gke.io"], 85)
+            .some(&[&DRIVERS[..], &CLOUD_DRIVERS[..]].concat(), 85)
             .into_iter()
             .map(|name| {
                 let mut driver = json!({"name": name, "nodeID": node, "topologyKeys": [ZONE]});
@@ -130,11 +160,15 @@ fn volume(plan: &mut Plan, class: &str) -> Value {
 }
 
 fn add_source(plan: &mut Plan, spec: &mut Value, number: usize) {
-    match plan.dice.below(10) {
+    match plan.dice.below(14) {
         0 => spec["gcePersistentDisk"] = json!({"pdName": format!("pd-{number}")}),
         1 => spec["nfs"] = json!({"server": "nfs.example.com", "path": "/"}),
+        2 => spec["awsElasticBlockStore"] = json!({"volumeID": ebs_volume(plan)}),
+        3 => spec["azureDisk"] = azure_disk(plan),
+        4 => spec["cinder"] = json!({"volumeID": plan.dice.pick(&["d1", "d2"])}),
+        5 => spec["portworxVolume"] = json!({"volumeID": plan.dice.pick(&["d1", "d2"])}),
         driver => {
-            let driver = DRIVERS[usize::from(driver == 2)];
+            let driver = DRIVERS[usize::from(driver == 6)];
             // Two volumes may be the same one behind the driver.
             let handle = format!(
                 "handle-{}",
@@ -143,6 +177,30 @@ fn add_source(plan: &mut Plan, spec: &mut Value, number: usize) {
             spec["csi"] = json!({"driver": driver, "volumeHandle": handle});
         }
     }
+}
+
+/// A disk of AWS; the last spelling cannot be translated for its driver.
+fn ebs_volume(plan: &mut Plan) -> &'static str {
+    plan.dice.pick(&[
+        "d1",
+        "d2",
+        "aws://z1/vol-1",
+        "vol-1",
+        "aws:///vol-2",
+        "aws://z1/d1",
+    ])
+}
+
+/// A disk of Azure; those that are not managed cannot be translated for their driver.
+fn azure_disk(plan: &mut Plan) -> Value {
+    let kind = plan.dice.pick(&["Managed", "Managed", "Dedicated"]);
+    let address = if kind == "Managed" {
+        plan.dice
+            .pick(&["/subscriptions/s/d1", "/subscriptions/s/d2"])
+    } else {
+        "https://example.blob.core.windows.net/vhds/d1.vhd"
+    };
+    json!({"diskName": "d", "diskURI": address, "kind": kind})
 }
 
 /// Ties a volume to nodes, by affinity or by the labels that came before it.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::generator::Plan;
-use crate::generator::volumes::volume;
+use crate::generator::volumes::{azure_disk, ebs_volume, volume};
 
 /// Gives the pod volumes; returns the objects that are made for them.
 pub(in crate::generator) fn add(plan: &mut Plan, pod: &mut Value) -> Vec<Value> {
@@ -60,9 +60,16 @@ fn reference(claim: &str) -> Value {
 
 /// Disks that a pod names itself.
 fn inline(plan: &mut Plan) -> Value {
+    let which = plan.dice.below(10);
+    if which == 4 {
+        return json!({"azureDisk": azure_disk(plan)});
+    }
+    if which == 5 {
+        return json!({"awsElasticBlockStore": {"volumeID": ebs_volume(plan)}});
+    }
     let dice = &mut plan.dice;
     let read_only = dice.chance(40);
-    match dice.below(4) {
+    match which {
         0 => {
             json!({"gcePersistentDisk": {"pdName": dice.pick(&["d1", "d2"]), "readOnly": read_only}})
         }
@@ -71,6 +78,8 @@ fn inline(plan: &mut Plan) -> Value {
         2 => json!({"rbd": {"monitors": dice.some(&["m1", "m2", "m3"], 60).into_iter()
                 .chain(["m4"]).collect::<Vec<_>>(),
             "image": dice.pick(&["i1", "i2"]), "pool": "rbd", "readOnly": read_only}}),
+        6 => json!({"cinder": {"volumeID": dice.pick(&["d1", "d2", "d3"])}}),
+        7 => json!({"portworxVolume": {"volumeID": dice.pick(&["d1", "d2", "d3"])}}),
         _ => json!({"iscsi": {"targetPortal": "10.0.0.1:3260", "lun": 0,
             "iqn": dice.pick(&["iqn.2024-01.com.example:a", "iqn.2024-01.com.example:b"]),
             "readOnly": read_only}}),
@@ -112,9 +121,9 @@ fn claim(plan: &mut Plan, namespace: &str, name: &str, objects: &mut Vec<Value>)
         "ReadWriteMany",
         "ReadWriteOncePod",
     ]);
-    let class = plan
-        .dice
-        .pick(&["late", "zonal", "static", "static", "capacity", "capacity"]);
+    let class = plan.dice.pick(&[
+        "late", "zonal", "static", "static", "capacity", "capacity", "in-tree",
+    ]);
     let size = plan.dice.pick(&["1Gi", "2Gi", "3Gi", "5Gi", "30Gi"]);
     let mut claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
         "metadata": {"name": name, "namespace": namespace},
