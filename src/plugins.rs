@@ -10,6 +10,7 @@ pub(crate) mod fixtures;
 pub mod registry;
 
 mod claims;
+mod csi_translation;
 mod default_binder;
 mod default_preemption;
 mod image_locality;

@@ -53,12 +53,16 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Files of `src/plugins` that are no plugin of the registry.
-const NO_PLUGINS: [(&str, &str); 5] = [
+const NO_PLUGINS: [(&str, &str); 6] = [
     (
         "claims.rs",
         "which claims a pod names, for the volume plugins",
     ),
     ("class_verdicts.rs", "tests over several plugins"),
+    (
+        "csi_translation.rs",
+        "which drivers took over in-tree volumes, for the volume plugins",
+    ),
     ("fixtures.rs", "builders for tests"),
     ("registry.rs", "the registry itself"),
     (

@@ -2,10 +2,12 @@
 
 use crate::model::objects::pod::PodSpec;
 
-/// The features that kube-scheduler 1.37 knows (`features.AllFeatures`), sorted by name, each with
-/// what makes a pod need it when it is placed. The others matter to updates of pods, or to plugins
-/// that look at them themselves.
-const KNOWN: [(&str, fn(&PodSpec) -> bool); 9] = [
+/// A feature by name, and what makes a pod need it when it is placed.
+type Feature = (&'static str, fn(&PodSpec) -> bool);
+
+/// The features that kube-scheduler 1.37 knows (`features.AllFeatures`), sorted by name. Those that no
+/// pod needs matter to updates of pods, or to plugins that look at them themselves.
+const KNOWN: [Feature; 9] = [
     ("DRANodeAllocatableResources", |_| false),
     ("DRAOptionalNodeOperations", |_| false),
     ("ExtendWebSocketsToKubelet", |_| false),

@@ -16,12 +16,12 @@ use crate::model::object_key::ObjectKey;
 use crate::model::objects::CsiNode;
 use crate::model::pod_volume::PodVolume;
 use crate::plugins::claims;
+use crate::plugins::csi_translation;
 use crate::plugins::node_volume_limits::attachable_volume::{
     AttachableVolume, Untold, VolumesOnNode,
 };
 
 mod attachable_volume;
-mod csi_translation;
 
 pub(crate) const NAME: &str = "NodeVolumeLimits";
 pub(crate) const REASON: &str = "node(s) exceed max volume count";

@@ -39,7 +39,7 @@ struct ExclusiveClaims {
 impl ExclusiveClaims {
     /// Counts the claims that pods with a node use. The error is the text about a claim that does
     /// not exist.
-    fn of(pod: &PodView<'_>, cluster: &Snapshot<'_>) -> Result<Self, String> {
+    fn of(pod: &PodView<'_>, cluster: Snapshot<'_>) -> Result<Self, String> {
         let names = exclusive_names(pod, cluster.listers())?;
         let uses = if names.is_empty() {
             0
@@ -69,7 +69,7 @@ fn exclusive_names(pod: &PodView<'_>, listers: &Listers) -> Result<BTreeSet<Symb
 }
 
 /// How many of the claims are in use, each once (`IsPVCUsedByPods`).
-fn count_used(names: &BTreeSet<Symbol>, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> i64 {
+fn count_used(names: &BTreeSet<Symbol>, pod: &PodView<'_>, cluster: Snapshot<'_>) -> i64 {
     let mut used = BTreeSet::new();
     for other in cluster.nodes().flat_map(|node| node.pods()) {
         if other.class.claim_namespace == pod.class.claim_namespace {
@@ -176,7 +176,7 @@ impl PreFilterPlugin for VolumeRestrictions {
         pod: &PodView<'_>,
         cluster: &Snapshot<'_>,
     ) -> PreFilterVerdict {
-        let claims = match ExclusiveClaims::of(pod, cluster) {
+        let claims = match ExclusiveClaims::of(pod, *cluster) {
             Ok(claims) => claims,
             Err(reason) => {
                 return PreFilterVerdict::Rejected(Rejection::unresolvable(NAME, reason));
@@ -253,7 +253,7 @@ impl EnqueueExtensions for VolumeRestrictions {
             EventResource::AssignedPod => {
                 // A claim can be released anywhere, a disk on the node of the pod that is gone.
                 let claims_are_free =
-                    ExclusiveClaims::of(pod, &change.cluster).is_ok_and(|claims| claims.uses == 0);
+                    ExclusiveClaims::of(pod, change.cluster).is_ok_and(|claims| claims.uses == 0);
                 let has_disks = pod.class.volumes.iter().any(is_disk);
                 let node = change.node.as_ref();
                 QueueingHint::queue_if(

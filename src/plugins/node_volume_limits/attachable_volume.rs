@@ -8,9 +8,7 @@ use crate::model::object_key::ObjectKey;
 use crate::model::objects::{CsiNode, PersistentVolumeClaim, VolumeAttachment};
 use crate::model::pod_volume::PodVolume;
 use crate::plugins::claims;
-use crate::plugins::node_volume_limits::csi_translation::{
-    Provisioner, translate, translate_inline,
-};
+use crate::plugins::csi_translation::{Provisioner, translate, translate_inline};
 
 /// A volume that counts once, however many pods on the node use it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,7 +121,7 @@ impl<'a> VolumesOnNode<'a> {
             return Ok(None);
         }
         let translated = translate_inline(volume, pod.symbols).map_err(Untold::Failed)?;
-        Ok(translated.map(|(driver, handle)| AttachableVolume::known(driver, handle)))
+        Ok(translated.map(|(plugin, handle)| AttachableVolume::known(plugin.driver, handle)))
     }
 
     /// `getCSIDriverInfo`: the volume of the claim, or the one that its storage class will make.
@@ -133,9 +131,12 @@ impl<'a> VolumesOnNode<'a> {
         let Some(volume) = volumes.get("", name).filter(|_| !name.is_empty()) else {
             return self.future_volume(claim);
         };
-        let (driver, handle) = match &volume.spec.csi {
-            Some(source) => (source.driver.as_str(), source.volume_handle.clone()),
-            None => self.csi_node.and_then(|_| translate(volume))?,
+        let (driver, handle) = if let Some(source) = &volume.spec.csi {
+            (source.driver.as_str(), source.volume_handle.clone())
+        } else {
+            let (plugin, handle) = self.csi_node.and_then(|_| translate(volume))?;
+            // What cannot be translated does not count.
+            (plugin.driver, handle.ok()?)
         };
         (!driver.is_empty() && !handle.is_empty()).then(|| AttachableVolume::known(driver, handle))
     }
@@ -145,9 +146,9 @@ impl<'a> VolumesOnNode<'a> {
         let class = claims::storage_class(claim);
         let class = self.listers.storage_classes.get("", class)?;
         let driver = match Provisioner::of(&class.provisioner) {
-            Provisioner::Csi => class.provisioner.as_str(),
-            Provisioner::Migrated(driver) => self.csi_node.map(|_| driver)?,
-            Provisioner::NotMigrated => return None,
+            Provisioner::Other => class.provisioner.as_str(),
+            Provisioner::InTree(plugin) => self.csi_node.map(|_| plugin.driver)?,
+            Provisioner::Uncounted => return None,
         };
         (!driver.is_empty()).then(|| AttachableVolume {
             driver: driver.to_owned(),

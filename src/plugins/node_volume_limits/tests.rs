@@ -35,11 +35,11 @@ fn csi_node(limit: Option<i32>) -> Value {
 fn cluster(limit: Option<i32>) -> Cluster {
     let cluster = Cluster::new([make_node("n")]).with_listed::<CsiNode>(csi_node(limit));
     ["a", "b", "c"].into_iter().fold(cluster, |cluster, name| {
-        with_bound_claim(cluster, name, csi(name))
+        with_bound_claim(cluster, name, &csi(name))
     })
 }
 
-fn with_bound_claim(cluster: Cluster, name: &str, source: Value) -> Cluster {
+fn with_bound_claim(cluster: Cluster, name: &str, source: &Value) -> Cluster {
     cluster
         .with_listed::<PersistentVolume>(json!({"metadata": {"name": name}, "spec": source}))
         .with_listed::<PersistentVolumeClaim>(json!({
@@ -126,7 +126,7 @@ fn disks_of_the_cloud_count_for_the_driver_that_took_them_over() {
     assert!(!exceeds(
         &in_spec.with_pod(&with_inline("p", disk("vol-1")))
     ));
-    let claimed = with_bound_claim(cluster(Some(1)), "d", disk("vol-2"))
+    let claimed = with_bound_claim(cluster(Some(1)), "d", &disk("vol-2"))
         .with_running(&with_inline("r", disk("vol-1")).on("n"));
     assert!(exceeds(&claimed.with_pod(&with_claims("p", &["d"]))));
 }
@@ -192,7 +192,7 @@ fn a_driver_may_keep_its_volumes_from_nodes_without_it() {
         let cluster = if installed {
             cluster(Some(1))
         } else {
-            with_bound_claim(Cluster::new([make_node("n")]), "a", csi("a"))
+            with_bound_claim(Cluster::new([make_node("n")]), "a", &csi("a"))
         };
         cluster
             .with_listed::<CsiDriver>(json!({"metadata": {"name": EBS},

@@ -6,6 +6,8 @@ use crate::engine::cache::listers::Listers;
 use crate::engine::cache::snapshot::PodView;
 use crate::model::objects::{PersistentVolume, PersistentVolumeClaim, StorageClass};
 use crate::model::pod_volume::PodVolume;
+use crate::plugins::claims::{ephemeral_name, is_controlled_by, not_found, not_owner};
+pub(super) use crate::plugins::claims::{storage_class as claim_class, volume_name};
 use crate::plugins::volume_binding::assumed::EffectiveVolumes;
 
 /// The binding of a claim is complete, whatever the value (`AnnBindCompleted`).
@@ -40,13 +42,10 @@ fn named<'a>(pod: &'a PodView<'_>) -> impl Iterator<Item = NamedClaim> + 'a {
             name: pod.symbols.text(*name).to_owned(),
             is_ephemeral: false,
         }),
-        PodVolume::Ephemeral { volume_name } => {
-            let volume = pod.symbols.text(*volume_name);
-            Some(NamedClaim {
-                name: format!("{}-{volume}", pod.info.key.name),
-                is_ephemeral: true,
-            })
-        }
+        PodVolume::Ephemeral { volume_name } => Some(NamedClaim {
+            name: ephemeral_name(pod, *volume_name),
+            is_ephemeral: true,
+        }),
         _ => None,
     })
 }
@@ -81,7 +80,7 @@ pub(super) fn check(pod: &PodView<'_>, listers: &Listers) -> Result<(), String> 
                     "waiting for ephemeral volume controller to create the persistentvolumeclaim {name:?}"
                 )
             } else {
-                format!("persistentvolumeclaim {name:?} not found")
+                not_found("persistentvolumeclaim", &name)
             });
         };
         if claim.status.phase.as_deref() == Some("Lost") {
@@ -94,11 +93,7 @@ pub(super) fn check(pod: &PodView<'_>, listers: &Listers) -> Result<(), String> 
             return Err(format!("persistentvolumeclaim {name:?} is being deleted"));
         }
         if is_ephemeral && !is_controlled_by(claim, pod) {
-            let key = &pod.info.key;
-            return Err(format!(
-                "PVC {}/{name} was not created for pod {}/{} (pod is not owner)",
-                key.namespace, key.namespace, key.name
-            ));
+            return Err(not_owner(&name, pod));
         }
     }
     Ok(())
@@ -155,21 +150,9 @@ pub(super) fn is_fully_bound(claim: &PersistentVolumeClaim) -> bool {
     !volume_name(claim).is_empty() && annotation(claim, BIND_COMPLETED).is_some()
 }
 
-/// The name of the volume that the claim is bound to, or empty.
-pub(super) fn volume_name(claim: &PersistentVolumeClaim) -> &str {
-    claim.spec.volume_name.as_deref().unwrap_or_default()
-}
-
 /// The node for which a volume is being made.
 pub(super) fn selected_node(claim: &PersistentVolumeClaim) -> Option<&str> {
     annotation(claim, SELECTED_NODE)
-}
-
-/// `GetPersistentVolumeClaimClass`.
-pub(super) fn claim_class(claim: &PersistentVolumeClaim) -> &str {
-    annotation(claim, BETA_STORAGE_CLASS)
-        .or(claim.spec.storage_class_name.as_deref())
-        .unwrap_or_default()
 }
 
 /// `GetPersistentVolumeClass`.
@@ -184,12 +167,4 @@ pub(super) fn volume_class(volume: &PersistentVolume) -> &str {
 fn annotation<'a>(claim: &'a PersistentVolumeClaim, key: &str) -> Option<&'a str> {
     let annotations = claim.metadata.annotations.as_ref()?;
     annotations.get(key).map(String::as_str)
-}
-
-/// `metav1.IsControlledBy`.
-fn is_controlled_by(claim: &PersistentVolumeClaim, pod: &PodView<'_>) -> bool {
-    let mut owners = claim.metadata.owner_references.iter().flatten();
-    owners
-        .find(|owner| owner.controller == Some(true))
-        .is_some_and(|owner| owner.uid == *pod.info.uid.0)
 }

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{
 use crate::engine::cache::snapshot::NodeView;
 use crate::model::objects::{CsiNode, PersistentVolume};
 use crate::model::symbols::Symbols;
+use crate::plugins::csi_translation;
 use crate::plugins::volume_binding::place::Place;
 
 /// Which in-tree plugins a node has handed over, separated by commas
@@ -77,84 +78,17 @@ fn has_handed_over(csi_node: &CsiNode, plugin: &str) -> bool {
 impl Migration {
     /// `None` for volumes whose plugin cannot be handed over (`isCSIMigrationOnForPlugin`).
     fn of(volume: &PersistentVolume, symbols: &Symbols) -> Option<Self> {
-        let spec = &volume.spec;
-        let unchanged = || Ok(Place::of_volume(spec.node_affinity.as_ref(), symbols));
-        let translated = |key: &str| Place::of_volume(translate(volume, key).as_ref(), symbols);
-        let (plugin, place) = if let Some(disk) = &spec.aws_elastic_block_store {
-            let place = check_ebs_volume(&disk.volume_id)
-                .map(|()| translated("topology.ebs.csi.aws.com/zone"));
-            ("kubernetes.io/aws-ebs", place)
-        } else if spec.gce_persistent_disk.is_some() {
-            let place = check_gce_zones(volume).map(|()| translated("topology.gke.io/zone"));
-            ("kubernetes.io/gce-pd", place)
-        } else if let Some(disk) = &spec.azure_disk {
-            // The API server writes `Shared` into disks without a kind.
-            let kind = disk.kind.as_deref().unwrap_or("Shared");
-            let place = if kind.eq_ignore_ascii_case("Managed") {
-                unchanged()
-            } else {
-                Err(format!("kind({kind}) is not supported in csi migration"))
+        let (plugin, handle) = csi_translation::translate(volume)?;
+        let place = handle.map(|_| {
+            let affinity = match plugin.zone_label {
+                Some(label) => translate(volume, label),
+                None => volume.spec.node_affinity.clone(),
             };
-            ("kubernetes.io/azure-disk", place)
-        } else if spec.cinder.is_some() {
-            let place = Ok(translated("topology.cinder.csi.openstack.org/zone"));
-            ("kubernetes.io/cinder", place)
-        } else if spec.portworx_volume.is_some() {
-            ("kubernetes.io/portworx-volume", unchanged())
-        } else {
-            return None;
-        };
+            Place::of_volume(affinity.as_ref(), symbols)
+        });
+        let plugin = plugin.name;
         Some(Self { plugin, place })
     }
-}
-
-/// `KubernetesVolumeIDToEBSVolumeID`: `aws://zone/vol-1`, `aws:///vol-1` or any text without a
-/// scheme.
-fn check_ebs_volume(id: &str) -> Result<(), String> {
-    let Some(rest) = id.strip_prefix("aws://") else {
-        return Ok(());
-    };
-    let path = rest.find('/').map_or("", |slash| &rest[slash..]);
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    let volume = path.trim_matches('/');
-    if volume.starts_with("vol-") && !volume.contains('/') {
-        return Ok(());
-    }
-    Err(format!(
-        "failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume ({id})"
-    ))
-}
-
-/// The zones in the labels of a regional disk must be of one region (`gceGetRegionFromZones`).
-fn check_gce_zones(volume: &PersistentVolume) -> Result<(), String> {
-    let label = |key| label(volume, key).filter(|zones| !zones.is_empty());
-    let zones = label(BETA_ZONE).or_else(|| label(ZONE)).unwrap_or_default();
-    let zones: Vec<&str> = zones.split(ZONE_DELIMITER).collect();
-    if zones.len() < 2 {
-        return Ok(());
-    }
-    let mut regions = std::collections::BTreeSet::new();
-    for zone in zones {
-        let [locale, region, _] = zone.split('-').collect::<Vec<_>>()[..] else {
-            return Err(format!(
-                "failed to get region from zones: zone in unexpected format, expected: \
-                 {{locale}}-{{region}}-{{zone}}, got: {zone}"
-            ));
-        };
-        regions.insert(format!("{locale}-{region}"));
-    }
-    if regions.len() == 1 {
-        return Ok(());
-    }
-    // Go's `%v` of a set.
-    let regions: Vec<_> = regions
-        .iter()
-        .map(|region| format!("{region}:{{}}"))
-        .collect();
-    Err(format!(
-        "failed to get region from zones: multiple or no regions gotten from zones, got: map[{}]",
-        regions.join(" ")
-    ))
 }
 
 fn label<'a>(volume: &'a PersistentVolume, key: &str) -> Option<&'a str> {
