@@ -50,6 +50,9 @@ struct Plan {
     pressure: usize,
     /// Volumes and claims so far, which are numbered.
     volumes: usize,
+    /// Whether a pod has a volume that fails attempts. With two of them it would be chance which
+    /// one upstream, which judges nodes in parallel, meets first.
+    has_faulty_volume: bool,
     /// Claims that pods may share, by namespace and name.
     claims: Vec<(String, String)>,
 }
@@ -58,6 +61,13 @@ impl Plan {
     /// Whether the cluster has the family and the throw of `percent` succeeds.
     fn wants(&mut self, family: Family, percent: usize) -> bool {
         self.families.has(family) && self.dice.chance(percent)
+    }
+
+    /// True once at most, if the throw of `percent` succeeds: the pod may get a faulty volume.
+    fn takes_faulty_volume(&mut self, percent: usize) -> bool {
+        let takes = self.dice.chance(percent) && !self.has_faulty_volume;
+        self.has_faulty_volume |= takes;
+        takes
     }
 }
 
@@ -85,6 +95,7 @@ pub(crate) fn generate(
         schedulers: Vec::new(),
         pressure,
         volumes: 0,
+        has_faulty_volume: false,
         claims: Vec::new(),
     };
     let mut objects = profiles::profiles(&mut plan);

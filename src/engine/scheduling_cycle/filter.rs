@@ -124,10 +124,7 @@ impl<'a> Cycle<'a> {
             match self.run_on(filters, &evaluation.state, &node) {
                 FilterVerdict::Fits => evaluation.feasible.push(node),
                 FilterVerdict::Rejected(rejection) => evaluation.reject(node, rejection),
-                FilterVerdict::Failed(PluginError { plugin, message }) => {
-                    let message = format!("running {plugin:?} filter plugin: {message}");
-                    return Err(Interruption::Failed(PluginError { plugin, message }));
-                }
+                FilterVerdict::Failed(error) => return Err(Interruption::Failed(error)),
             }
         }
         Ok(())
@@ -383,9 +380,20 @@ impl<'a> Filters<'a> {
                     .clone(),
             };
             if verdict != FilterVerdict::Fits {
-                return verdict;
+                return naming_the_plugin(verdict);
             }
         }
         FilterVerdict::Fits
+    }
+}
+
+/// A failure says which plugin it comes from (`RunFilterPlugins`).
+pub(super) fn naming_the_plugin(verdict: FilterVerdict) -> FilterVerdict {
+    match verdict {
+        FilterVerdict::Failed(PluginError { plugin, message }) => {
+            let message = format!("running {plugin:?} filter plugin: {message}");
+            FilterVerdict::Failed(PluginError { plugin, message })
+        }
+        verdict => verdict,
     }
 }

@@ -8,6 +8,7 @@ use crate::engine::framework::extension_points::{
 };
 use crate::engine::framework::{CycleState, Plugin, PluginName};
 use crate::engine::scheduling_cycle::Cycle;
+use crate::engine::scheduling_cycle::filter::naming_the_plugin;
 
 /// The plugins whose `Filter` and extensions are left out of the attempt
 /// (`CycleState.SkipFilterPlugins`).
@@ -48,7 +49,7 @@ impl FilterRunner for Cycle<'_> {
                 .filter_map(|plugin| plugin.as_filter())
                 .map(|filter| filter.filter(state, pod, node))
                 .find(|verdict| *verdict != FilterVerdict::Fits)
-                .unwrap_or(FilterVerdict::Fits)
+                .map_or(FilterVerdict::Fits, naming_the_plugin)
         })
     }
 

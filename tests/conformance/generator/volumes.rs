@@ -163,8 +163,14 @@ fn add_source(plan: &mut Plan, spec: &mut Value, number: usize) {
     match plan.dice.below(14) {
         0 => spec["gcePersistentDisk"] = json!({"pdName": format!("pd-{number}")}),
         1 => spec["nfs"] = json!({"server": "nfs.example.com", "path": "/"}),
-        2 => spec["awsElasticBlockStore"] = json!({"volumeID": ebs_volume(plan)}),
-        3 => spec["azureDisk"] = azure_disk(plan),
+        2 => {
+            let is_faulty = plan.dice.chance(20);
+            spec["awsElasticBlockStore"] = json!({"volumeID": ebs_volume(plan, is_faulty)});
+        }
+        3 => {
+            let is_faulty = plan.dice.chance(20);
+            spec["azureDisk"] = azure_disk(plan, is_faulty);
+        }
         4 => spec["cinder"] = json!({"volumeID": plan.dice.pick(&["d1", "d2"])}),
         5 => spec["portworxVolume"] = json!({"volumeID": plan.dice.pick(&["d1", "d2"])}),
         driver => {
@@ -179,28 +185,23 @@ fn add_source(plan: &mut Plan, spec: &mut Value, number: usize) {
     }
 }
 
-/// A disk of AWS; the last spelling cannot be translated for its driver.
-fn ebs_volume(plan: &mut Plan) -> &'static str {
-    plan.dice.pick(&[
-        "d1",
-        "d2",
-        "aws://z1/vol-1",
-        "vol-1",
-        "aws:///vol-2",
-        "aws://z1/d1",
-    ])
+/// A disk of AWS; a faulty one cannot be translated for its driver.
+fn ebs_volume(plan: &mut Plan, is_faulty: bool) -> &'static str {
+    if is_faulty {
+        return "aws://z1/d1";
+    }
+    plan.dice
+        .pick(&["d1", "d2", "aws://z1/vol-1", "vol-1", "aws:///vol-2"])
 }
 
-/// A disk of Azure; those that are not managed cannot be translated for their driver.
-fn azure_disk(plan: &mut Plan) -> Value {
-    let kind = plan.dice.pick(&["Managed", "Managed", "Dedicated"]);
-    let address = if kind == "Managed" {
-        plan.dice
-            .pick(&["/subscriptions/s/d1", "/subscriptions/s/d2"])
-    } else {
-        "https://example.blob.core.windows.net/vhds/d1.vhd"
-    };
-    json!({"diskName": "d", "diskURI": address, "kind": kind})
+/// A disk of Azure; a faulty one is not managed and cannot be translated for its driver.
+fn azure_disk(plan: &mut Plan, is_faulty: bool) -> Value {
+    if is_faulty {
+        let address = "https://example.blob.core.windows.net/vhds/d1.vhd";
+        return json!({"diskName": "d", "diskURI": address, "kind": "Dedicated"});
+    }
+    let addresses = ["/subscriptions/s/d1", "/subscriptions/s/d2"];
+    json!({"diskName": "d", "diskURI": plan.dice.pick(&addresses), "kind": "Managed"})
 }
 
 /// Ties a volume to nodes, by affinity or by the labels that came before it.

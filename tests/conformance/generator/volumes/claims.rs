@@ -62,10 +62,12 @@ fn reference(claim: &str) -> Value {
 fn inline(plan: &mut Plan) -> Value {
     let which = plan.dice.below(10);
     if which == 4 {
-        return json!({"azureDisk": azure_disk(plan)});
+        let is_faulty = plan.takes_faulty_volume(10);
+        return json!({"azureDisk": azure_disk(plan, is_faulty)});
     }
     if which == 5 {
-        return json!({"awsElasticBlockStore": {"volumeID": ebs_volume(plan)}});
+        let is_faulty = plan.takes_faulty_volume(10);
+        return json!({"awsElasticBlockStore": {"volumeID": ebs_volume(plan, is_faulty)}});
     }
     let dice = &mut plan.dice;
     let read_only = dice.chance(40);
@@ -95,10 +97,10 @@ fn ephemeral(plan: &mut Plan, pod: &Value, index: usize, objects: &mut Vec<Value
     let claim_name = format!("{name}-v{index}");
     if plan.dice.chance(80) {
         claim(plan, &namespace, &claim_name, objects);
-        let uid = if plan.dice.chance(85) {
-            format!("{namespace}/{name}")
-        } else {
+        let uid = if plan.takes_faulty_volume(15) {
             "somebody-else".to_owned()
+        } else {
+            format!("{namespace}/{name}")
         };
         let owned = objects
             .iter_mut()
