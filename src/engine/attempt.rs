@@ -113,11 +113,16 @@ impl Engine {
     }
 
     /// A pod that is being deleted is not scheduled (`skipPodSchedule`).
+    /// Until it is gone it keeps the room that it was nominated for.
     fn skip(&mut self, uid: &PodUid, info: &PodInfo) {
         if info.is_terminating {
             self.report_terminating(info);
         }
-        self.forget_pending(uid);
+        if info.is_terminating && self.cache.nominator.node_of(uid).is_some() {
+            self.leave_queue(uid);
+        } else {
+            self.forget_pending(uid);
+        }
     }
 
     fn find(

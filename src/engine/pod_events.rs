@@ -57,8 +57,7 @@ impl Engine {
 
     /// The pod is gone, wherever it was.
     fn delete_pod(&mut self, uid: &PodUid) {
-        let promised = self.queue.get(uid);
-        let promised = promised.and_then(|pod| pod.info.nominated_node.clone());
+        let promised = self.cache.nominator.node_of(uid).cloned();
         self.forget_pending(uid);
         if let Some(node) = promised {
             // The room that it held is free for others.
@@ -74,15 +73,22 @@ impl Engine {
         self.assigned_pod_changed(ActionType::DELETE, node, uid);
     }
 
-    /// Takes a pod out of the queue.
+    /// Takes a pod out of the queue, and lets go of the room that it was nominated for.
     pub(super) fn forget_pending(&mut self, uid: &PodUid) {
+        let nominated = self.cache.clear_nomination(uid);
+        let queued = self.leave_queue(uid);
+        if let Some(key) = queued.or(nominated) {
+            self.known.remove(&key);
+        }
+    }
+
+    /// Takes a pod out of the queue; tells its name if it was there.
+    pub(super) fn leave_queue(&mut self, uid: &PodUid) -> Option<PodKey> {
         self.suspended.remove(uid);
         self.resumable.retain(|other| other != uid);
-        self.cache.clear_nomination(uid);
-        if let Some(queued) = self.queue.delete(uid) {
-            self.known.remove(&queued.info.key);
-            self.cache.vocabulary.release_pod(&queued.info);
-        }
+        let queued = self.queue.delete(uid)?;
+        self.cache.vocabulary.release_pod(&queued.info);
+        Some(queued.info.key)
     }
 
     /// The watch says that the pod has a node.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::cache::Cache;
-use crate::model::pod_info::{PodInfo, PodUid};
+use crate::model::pod_info::{PodInfo, PodKey, PodUid};
 
 /// Nominated pods by node. Each holds references to its class and labels.
 #[derive(Debug, Default)]
@@ -51,11 +51,12 @@ impl Cache {
         }
     }
 
-    /// The pod called `uid` holds no room any more: it is gone, or assumed on a node.
-    pub(crate) fn clear_nomination(&mut self, uid: &PodUid) {
-        if let Some(pod) = self.nominator.remove(uid) {
-            self.vocabulary.release_pod(&pod);
-        }
+    /// The pod called `uid` holds no room any more: it is gone, or assumed on a node. Tells its
+    /// name if it held some.
+    pub(crate) fn clear_nomination(&mut self, uid: &PodUid) -> Option<PodKey> {
+        let pod = self.nominator.remove(uid)?;
+        self.vocabulary.release_pod(&pod);
+        Some(pod.key)
     }
 
     /// A pod of the queue came or changed; `earlier` is the node it named before, if it was known.

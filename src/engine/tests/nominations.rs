@@ -67,3 +67,21 @@ fn a_promise_leaves_nothing_behind() {
     driver.delete(&promised(10));
     driver.assert_empty();
 }
+
+#[test]
+fn a_nominated_pod_that_is_being_deleted_keeps_its_room_until_it_is_gone() {
+    let mut driver = Driver::new([make_node("n").allocatable(&[("cpu", "1"), ("pods", "9")])]);
+    let leaving = make_pod("leaving")
+        .request("cpu", "1")
+        .status(json!({"nominatedNodeName": "n"}))
+        .metadata(json!({"deletionTimestamp": "2024-01-01T00:00:00Z"}));
+    driver.pod(&leaving);
+    assert_eq!(driver.outcome(), Outcome::Skipped);
+    driver.pod(&make_pod("p").request("cpu", "1"));
+    assert!(driver.message().contains("Insufficient cpu"));
+    driver.delete(&leaving);
+    driver.wait(Duration::from_secs(10));
+    assert_eq!(driver.placed(), "n");
+    driver.delete(&make_pod("p"));
+    driver.assert_empty();
+}
