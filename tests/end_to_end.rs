@@ -23,6 +23,7 @@ use harness::control_plane::{ControlPlane, Options};
 use harness::history::History;
 use harness::kubelet::FakeKubelet;
 use harness::process::Signal;
+use harness::volumes::PodVolumes;
 use harness::{create, wait};
 
 /// Generous: the machine may be building something else.
@@ -69,6 +70,17 @@ impl Cluster {
         let pods = pods.into_iter().map(PodBuilder::build).collect();
         create::pods(&self.control_plane.client(), pods).await?;
         Ok(())
+    }
+
+    /// Creates a pod whose volumes can be on `node` only, and binds them when they are reserved.
+    async fn run_with_volumes(&self, name: &str, node: &str) -> anyhow::Result<()> {
+        let bound = self.history.bound_pods();
+        let client = self.control_plane.client();
+        let volumes = PodVolumes::create(client, pod(name).build(), node).await?;
+        volumes.until_reserved(node, PATIENCE).await?;
+        assert_eq!(self.history.bound_pods(), bound, "bound before its volumes");
+        volumes.bind(node).await?;
+        self.until_bound(bound + 1).await
     }
 
     async fn until_bound(&self, count: usize) -> anyhow::Result<()> {
@@ -283,6 +295,18 @@ async fn one_bad_object_is_set_aside_and_the_rest_goes_on() -> anyhow::Result<()
 }
 
 /// How often an extension point was timed that ended well.
+#[tokio::test]
+async fn a_pod_is_bound_when_its_volumes_are() -> anyhow::Result<()> {
+    let cluster = Cluster::start(3).await?;
+    let _replica = cluster.replica().await?;
+    cluster.run_with_volumes("data", "n1").await?;
+    let pods: Api<Pod> = Api::default_namespaced(cluster.control_plane.client());
+    let spec = pods.get("data").await?.spec.unwrap_or_default();
+    assert_eq!(spec.node_name.as_deref(), Some("n1"));
+    cluster.assert_history_is_clean().await?;
+    cluster.control_plane.stop()
+}
+
 fn timed(metrics: &str, point: &str) -> u64 {
     let count = format!(
         "scheduler_framework_extension_point_duration_seconds_count{{\
@@ -321,6 +345,7 @@ async fn the_rights_of_the_chart_are_what_is_used() -> anyhow::Result<()> {
     cluster
         .until_condition("bayplan", ["Ready", "True", "Running"])
         .await?;
+    cluster.run_with_volumes("data", "n0").await?;
     replica.process.signal(Signal::Term)?;
     replica.process.wait(PATIENCE).await?;
 

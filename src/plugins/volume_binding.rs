@@ -72,6 +72,32 @@ fn error(message: impl Into<String>) -> PluginError {
     }
 }
 
+/// What is known of the volumes of a pod before any node is looked at.
+enum Prepared {
+    /// It has no claims.
+    Nothing,
+    Volumes(PodVolumes),
+    Rejected(Rejection),
+    Failed(PluginError),
+}
+
+fn prepare(pod: &PodView<'_>, cluster: Snapshot<'_>) -> Prepared {
+    if !claims::any(pod) {
+        return Prepared::Nothing;
+    }
+    let listers = cluster.listers();
+    if let Err(reason) = claims::check(pod, listers) {
+        return Prepared::Rejected(Rejection::unresolvable(NAME, reason));
+    }
+    match claims::sort(pod, &EffectiveVolumes::of(cluster), listers) {
+        Err(message) => Prepared::Failed(error(message)),
+        Ok(sorted) if sorted.has_unbound_immediate => {
+            Prepared::Rejected(Rejection::unresolvable(NAME, REASON_UNBOUND_IMMEDIATE))
+        }
+        Ok(sorted) => Prepared::Volumes(PodVolumes::of(pod, sorted, cluster)),
+    }
+}
+
 /// An error on the way from a chosen node to a bound pod, in the framework's words.
 fn failed_at(point: &str, message: &str) -> Refusal {
     Refusal::Failed(error(format!("running {point} plugin {NAME:?}: {message}")))
@@ -118,32 +144,31 @@ impl PreFilterPlugin for VolumeBinding {
         pod: &PodView<'_>,
         cluster: &Snapshot<'_>,
     ) -> PreFilterVerdict {
-        if !claims::any(pod) {
-            return PreFilterVerdict::Skip;
-        }
-        let listers = cluster.listers();
-        if let Err(reason) = claims::check(pod, listers) {
-            return PreFilterVerdict::Rejected(Rejection::unresolvable(NAME, reason));
-        }
-        match claims::sort(pod, &EffectiveVolumes::of(*cluster), listers) {
-            Err(message) => PreFilterVerdict::Failed(error(message)),
-            Ok(sorted) if sorted.has_unbound_immediate => {
-                PreFilterVerdict::Rejected(Rejection::unresolvable(NAME, REASON_UNBOUND_IMMEDIATE))
-            }
-            Ok(sorted) => {
-                state.write(PodVolumes::of(pod, sorted, *cluster));
+        match prepare(pod, *cluster) {
+            Prepared::Nothing => PreFilterVerdict::Skip,
+            Prepared::Volumes(volumes) => {
+                state.write(volumes);
                 PreFilterVerdict::Proceed
             }
+            Prepared::Rejected(rejection) => PreFilterVerdict::Rejected(rejection),
+            Prepared::Failed(error) => PreFilterVerdict::Failed(error),
         }
     }
 }
 
 impl FilterPlugin for VolumeBinding {
-    fn filter(&self, state: &CycleState, _: &PodView<'_>, node: &NodeView<'_>) -> FilterVerdict {
-        let Some(volumes) = state.read::<PodVolumes>() else {
-            return FilterVerdict::Failed(PluginError::no_state(NAME));
+    fn filter(&self, state: &CycleState, pod: &PodView<'_>, node: &NodeView<'_>) -> FilterVerdict {
+        let found = match state.read::<PodVolumes>() {
+            Some(volumes) => volumes.on(node),
+            // The profile has the plugin at `Filter` alone.
+            None => match prepare(pod, node.cluster()) {
+                Prepared::Nothing => return FilterVerdict::Fits,
+                Prepared::Volumes(volumes) => volumes.on(node),
+                Prepared::Rejected(rejection) => return FilterVerdict::Rejected(rejection),
+                Prepared::Failed(error) => return FilterVerdict::Failed(error),
+            },
         };
-        match volumes.on(node) {
+        match found {
             Ok(Found::Volumes(_)) => FilterVerdict::Fits,
             Ok(Found::Conflicts(reasons)) => FilterVerdict::Rejected(Rejection {
                 kind: RejectionKind::UnschedulableAndUnresolvable,
@@ -179,8 +204,9 @@ impl ScorePlugin for VolumeBinding {
         _: &PodView<'_>,
         node: &NodeView<'_>,
     ) -> Result<i64, PluginError> {
-        let volumes = state.read::<PodVolumes>();
-        let volumes = volumes.ok_or_else(|| PluginError::no_state(NAME))?;
+        let Some(volumes) = state.read::<PodVolumes>() else {
+            return Ok(0);
+        };
         match volumes.on(node).map_err(error)? {
             Found::Volumes(found) => Ok(self.shape.score(&found)),
             Found::Conflicts(_) => Ok(0),
@@ -193,10 +219,13 @@ impl ReservePlugin for VolumeBinding {
         &self,
         state: &mut CycleState,
         reservations: &mut Reservations,
-        _: &PodView<'_>,
+        pod: &PodView<'_>,
         node: &NodeView<'_>,
     ) -> Option<Refusal> {
-        let volumes = state.read::<PodVolumes>()?;
+        let Some(volumes) = state.read::<PodVolumes>() else {
+            let is_unprepared = claims::any(pod);
+            return is_unprepared.then(|| failed_at("Reserve", "not found"));
+        };
         if volumes.are_all_bound() {
             return None;
         }

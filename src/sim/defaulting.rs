@@ -62,6 +62,10 @@ pub(super) fn complete(
         "Node" => complete_node(object),
         "Pod" => pod::complete(object, &uid, classes)?,
         "StorageClass" => set_default(object, "volumeBindingMode", || "Immediate".into()),
+        "PersistentVolume" => quantities_as_texts(object.pointer_mut("/spec/capacity")),
+        "PersistentVolumeClaim" => {
+            quantities_as_texts(object.pointer_mut("/spec/resources/requests"));
+        }
         _ => {}
     }
     Ok(())

@@ -26,4 +26,5 @@ pub(crate) mod kubelet;
 pub(crate) mod process;
 pub(crate) mod quantity;
 pub(crate) mod reaper;
+pub(crate) mod volumes;
 pub(crate) mod wait;

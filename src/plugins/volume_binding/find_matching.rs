@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as QuantityText;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+use crate::model::label_selector::InvalidSelector;
 use crate::model::node_selector::NodeLabels;
 use crate::model::objects::{PersistentVolume, PersistentVolumeClaim};
 use crate::model::quantity::Quantity;
@@ -154,27 +155,19 @@ fn storage(amounts: Option<&BTreeMap<String, QuantityText>>) -> Option<Quantity>
     Some(Quantity::parse(&text.0).unwrap_or_default())
 }
 
-/// Why the selector cannot be read (`LabelSelectorAsSelector`).
-fn check_selector(selector: &LabelSelector) -> Result<(), String> {
+/// Why the selector cannot be read, if so.
+fn check_selector(selector: &LabelSelector) -> Result<(), InvalidSelector> {
     for expression in selector.match_expressions.iter().flatten() {
-        let has_values = expression.values.as_ref().is_some_and(|v| !v.is_empty());
+        let values = expression.values.as_deref().unwrap_or_default();
         match expression.operator.as_str() {
-            "In" | "NotIn" if !has_values => {
-                return Err(
-                    "values: Invalid value: []: for 'in', 'notin' operators, values set \
-                     can't be empty"
-                        .to_owned(),
-                );
-            }
-            "Exists" | "DoesNotExist" if has_values => {
-                return Err(
-                    "values: Invalid value: values set must be empty for exists and does \
-                     not exist"
-                        .to_owned(),
-                );
+            "In" | "NotIn" if values.is_empty() => return Err(InvalidSelector::NoValues),
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                let values: Vec<_> = values.iter().map(|value| format!("{value:?}")).collect();
+                let values = format!("[{}]", values.join(","));
+                return Err(InvalidSelector::Values(values.into()));
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => return Err(format!("{other:?} is not a valid label selector operator")),
+            other => return Err(InvalidSelector::Operator(other.into())),
         }
     }
     Ok(())

@@ -196,3 +196,15 @@ fn objects_of_a_wrong_shape_are_left_to_the_decoder() {
     }
     completed_pod(json!({"containers": [{"ports": ["x"], "resources": {"limits": {"cpu": {}}}}]}));
 }
+
+#[test]
+fn storage_is_completed_as_the_api_server_does() {
+    let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+        "metadata": {"name": "c"}});
+    let class = try_complete(class, &[]).unwrap();
+    assert_eq!(class["volumeBindingMode"], "Immediate");
+    let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "c"}, "spec": {"resources": {"requests": {"storage": 5}}}});
+    let claim = try_complete(claim, &[]).unwrap();
+    assert_eq!(claim["spec"]["resources"]["requests"]["storage"], "5");
+}

@@ -180,3 +180,25 @@ fn a_migrated_volume_is_matched_by_the_labels_of_its_driver() {
     let cluster = cluster.with_listed::<CsiNode>(handed_over);
     assert_eq!(judge(&cluster), [FITS, FITS]);
 }
+
+#[test]
+fn a_profile_with_the_plugin_at_filter_alone_is_told_the_same() {
+    let cluster = with(&[volume("v", "1Gi", "a")], &[claim("c", "local", "1Gi")]);
+    let verdicts = cluster.filter(&plugin());
+    let fits: Vec<_> = verdicts
+        .iter()
+        .map(|verdict| *verdict == FilterVerdict::Fits)
+        .collect();
+    assert_eq!(fits, [true, false]);
+}
+
+#[test]
+fn a_selector_that_cannot_be_read_is_an_error() {
+    let mut claim = claim("c", "local", "1Gi");
+    claim["spec"]["selector"] =
+        json!({"matchExpressions": [{"key": "k", "operator": "Exists", "values": ["x"]}]});
+    let verdicts = with(&[], &[claim]).filter(&plugin());
+    let text = "error creating internal label selector for claim: default/c: values: Invalid \
+                value: [\"x\"]: values set must be empty for exists and does not exist";
+    assert_eq!(verdicts[0], FilterVerdict::Failed(error(text)));
+}
