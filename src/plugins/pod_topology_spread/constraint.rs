@@ -87,7 +87,7 @@ impl Constraint {
     }
 
     /// Where the count comes from, as long as the cluster stands still.
-    pub(super) fn pod_count(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> PodCount {
+    pub(super) fn pod_count(&self, pod: &PodView<'_>, cluster: Snapshot<'_>) -> PodCount {
         let Some(term) = self.counted_term(pod) else {
             return PodCount::Zero;
         };

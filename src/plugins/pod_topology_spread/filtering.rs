@@ -43,7 +43,7 @@ impl PreFilterPlugin for PodTopologySpread {
             Ok(constraints) if constraints.is_empty() => PreFilterVerdict::Skip,
             Ok(constraints) => {
                 state.write(PreFilterState {
-                    spreads: count(&constraints, pod, cluster),
+                    spreads: count(&constraints, pod, *cluster),
                     constraints: constraints.into(),
                 });
                 PreFilterVerdict::Proceed
@@ -61,7 +61,7 @@ impl PreFilterPlugin for PodTopologySpread {
 fn count(
     constraints: &[Constraint],
     pod: &PodView<'_>,
-    cluster: &Snapshot<'_>,
+    cluster: Snapshot<'_>,
 ) -> Vec<DomainSpread> {
     let sources: Vec<PodCount> = constraints
         .iter()

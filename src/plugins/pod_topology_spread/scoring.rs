@@ -25,18 +25,12 @@ struct PreScoreState {
 /// What a constraint contributes to scores.
 #[derive(Clone, Debug)]
 struct Preference {
-    pods: Pods,
+    pods_on_node: PodCount,
+    /// Pods by domain, of the domains of nodes that fit. `None` for `kubernetes.io/hostname`: the
+    /// pods on the node itself count.
+    pods_in_domain: Option<IdMap<Domain, i64>>,
     /// Keeps a constraint with few domains from being outweighed by one with many.
     weight: f64,
-}
-
-/// The pods of a constraint that a node is charged with.
-#[derive(Clone, Debug)]
-enum Pods {
-    /// Those on the node itself, for `kubernetes.io/hostname`.
-    OnNode(PodCount),
-    /// Those in the node's domain; only domains of nodes that fit are counted.
-    InDomain(IdMap<Domain, i64>),
 }
 
 /// The value of the node label; upstream takes a missing one for an empty text, so an empty text
@@ -81,9 +75,9 @@ impl PreScorePlugin for PodTopologySpread {
         let taking_part: Vec<_> = nodes.iter().filter(is_scored).copied().collect();
         let preferences = scored.constraints.iter();
         scored.preferences = preferences
-            .map(|constraint| self.preference(constraint, pod, &cluster, &taking_part))
+            .map(|constraint| self.preference(constraint, pod, cluster, &taking_part))
             .collect();
-        scored.count(pod, &cluster);
+        scored.count(pod, cluster);
         state.write(scored);
         PreScoreVerdict::Proceed
     }
@@ -95,25 +89,23 @@ impl PodTopologySpread {
         &self,
         constraint: &Constraint,
         pod: &PodView<'_>,
-        cluster: &Snapshot<'_>,
+        cluster: Snapshot<'_>,
         nodes: &[NodeView<'_>],
     ) -> Preference {
-        if constraint.topology_key == self.hostname {
-            return Preference {
-                pods: Pods::OnNode(constraint.pod_count(pod, cluster)),
-                weight: topology_weight(nodes.len()),
-            };
-        }
-        let domains = nodes.iter().map(|node| (domain(constraint, node), 0));
-        let domains: IdMap<Domain, i64> = domains.collect();
+        let is_by_node = constraint.topology_key == self.hostname;
+        let domains = || nodes.iter().map(|node| (domain(constraint, node), 0));
+        let pods_in_domain: Option<IdMap<_, _>> = (!is_by_node).then(|| domains().collect());
+        let size = pods_in_domain.as_ref().map_or(nodes.len(), IdMap::len);
         Preference {
-            weight: topology_weight(domains.len()),
-            pods: Pods::InDomain(domains),
+            pods_on_node: constraint.pod_count(pod, cluster),
+            weight: topology_weight(size),
+            pods_in_domain,
         }
     }
 }
 
-/// `topologyNormalizingWeight`.
+/// `topologyNormalizingWeight`. The last bit may differ from Go's; no sum of counts comes so near
+/// to a half that it changes a rounded score.
 #[expect(
     clippy::cast_precision_loss,
     reason = "upstream computes in float64 too"
@@ -139,24 +131,19 @@ impl PreScoreState {
     }
 
     /// Counts pods by domain over all nodes, those that do not fit included.
-    fn count(&mut self, pod: &PodView<'_>, cluster: &Snapshot<'_>) {
-        let sources: Vec<PodCount> = self
-            .constraints
-            .iter()
-            .map(|constraint| constraint.pod_count(pod, cluster))
-            .collect();
+    fn count(&mut self, pod: &PodView<'_>, cluster: Snapshot<'_>) {
         for node in cluster.nodes() {
             if self.ignores(&node) {
                 continue;
             }
             let inclusion = Inclusion::of(&self.constraints, pod, &node);
-            let constraints = self.constraints.iter().zip(&sources);
-            for ((constraint, source), preference) in constraints.zip(&mut self.preferences) {
-                if let Pods::InDomain(domains) = &mut preference.pods
-                    && inclusion.in_domains_of(constraint)
+            for (constraint, preference) in self.constraints.iter().zip(&mut self.preferences) {
+                let domains = preference.pods_in_domain.as_mut();
+                if inclusion.in_domains_of(constraint)
+                    && let Some(domains) = domains
                     && let Some(count) = domains.get_mut(&domain(constraint, &node))
                 {
-                    *count += constraint.count_on(*source, pod, &node);
+                    *count += constraint.count_on(preference.pods_on_node, pod, &node);
                 }
             }
         }
@@ -184,9 +171,9 @@ impl ScorePlugin for PodTopologySpread {
             let Some(domain) = node.label(constraint.topology_key) else {
                 continue;
             };
-            let count = match &preference.pods {
-                Pods::OnNode(source) => constraint.count_on(*source, pod, node),
-                Pods::InDomain(domains) => domains.get(&Some(domain)).copied().unwrap_or(0),
+            let count = match &preference.pods_in_domain {
+                Some(pods) => pods.get(&Some(domain)).copied().unwrap_or(0),
+                None => constraint.count_on(preference.pods_on_node, pod, node),
             };
             score += score_for_count(count, constraint.max_skew, preference.weight);
         }
@@ -201,8 +188,8 @@ impl ScorePlugin for PodTopologySpread {
         nodes: &[NodeView<'_>],
         scores: &mut [i64],
     ) -> Result<(), PluginError> {
-        let scored: &PreScoreState = state.read().ok_or_else(|| PluginError::no_state(NAME))?;
-        let ignored: Vec<bool> = nodes.iter().map(|node| scored.ignores(node)).collect();
+        let state: &PreScoreState = state.read().ok_or_else(|| PluginError::no_state(NAME))?;
+        let ignored: Vec<bool> = nodes.iter().map(|node| state.ignores(node)).collect();
         let counted = || {
             let scores = scores.iter().zip(&ignored);
             scores
