@@ -144,6 +144,7 @@ impl Simulation {
     /// Decides every pending pod once.
     pub(super) fn run(mut self) -> Vec<DecisionRecord> {
         let mut records = BTreeMap::new();
+        let mut decided = BTreeSet::new();
         self.engine.drain_effects().for_each(drop);
         let mut to_decide = self.engine.queue().count(QueuePlace::Active);
         while to_decide > 0 {
@@ -156,6 +157,7 @@ impl Simulation {
             if let (Some(rank), true) = (rank, decision.outcome != Outcome::Suspended) {
                 if decision.attempt == 1 {
                     to_decide -= 1;
+                    decided.insert(rank);
                     if let Some(record) = self.record(&decision, details) {
                         records.insert(rank, record);
                     }
@@ -166,8 +168,9 @@ impl Simulation {
             }
         }
         for (rank, pod) in self.pending.iter().enumerate() {
-            if self.engine.queue().place(&PodUid::of(pod)) == Some(QueuePlace::Gated) {
-                records.entry(rank).or_insert_with(|| gated(pod));
+            let place = self.engine.queue().place(&PodUid::of(pod));
+            if place == Some(QueuePlace::Gated) && !decided.contains(&rank) {
+                records.insert(rank, gated(pod));
             }
         }
         records.into_values().collect()

@@ -108,3 +108,17 @@ fn nominations_of_the_files_count_for_every_pod_of_a_stateless_run() {
     ];
     assert_eq!(records(objects, true), expected);
 }
+
+#[test]
+fn a_pod_that_is_being_deleted_holds_the_room_it_was_nominated_for() {
+    let going = with(
+        nominated(ranked("going", "1", 5)),
+        "/metadata/deletionTimestamp",
+        json!("2024-01-01T00:00:00Z"),
+    );
+    let objects = [node("n", "1"), going, ranked("p", "1", 1)];
+    for stateless in [false, true] {
+        let records = records(objects.clone(), stateless);
+        assert_eq!(records, [record("p", "", &[])]);
+    }
+}
