@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Affinity, Container, ContainerPort, Node, NodeAffinity, NodeCondition, NodeSelector,
-    NodeSelectorRequirement, NodeSelectorTerm, NodeSpec, NodeStatus, Pod, PodSchedulingGate,
-    PodSpec, ResourceRequirements, Taint, Toleration,
+    Affinity, Container, ContainerPort, EphemeralVolumeSource, Node, NodeAffinity, NodeCondition,
+    NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, NodeSpec, NodeStatus,
+    PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource,
+    Pod, PodSchedulingGate, PodSpec, ResourceRequirements, Taint, Toleration, Volume,
 };
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -252,6 +253,39 @@ impl PodBuilder {
         gates.push(PodSchedulingGate {
             name: name.to_owned(),
         });
+        self
+    }
+
+    /// Mounts the volume of a claim of this name.
+    pub(crate) fn claim(self, name: &str) -> Self {
+        let source = PersistentVolumeClaimVolumeSource {
+            claim_name: name.to_owned(),
+            read_only: None,
+        };
+        self.volume(Volume {
+            name: name.to_owned(),
+            persistent_volume_claim: Some(source),
+            ..Volume::default()
+        })
+    }
+
+    /// Mounts a volume that lives and dies with the pod.
+    pub(crate) fn ephemeral_claim(self, name: &str, claim: PersistentVolumeClaimSpec) -> Self {
+        let template = PersistentVolumeClaimTemplate {
+            metadata: None,
+            spec: claim,
+        };
+        self.volume(Volume {
+            name: name.to_owned(),
+            ephemeral: Some(EphemeralVolumeSource {
+                volume_claim_template: Some(template),
+            }),
+            ..Volume::default()
+        })
+    }
+
+    fn volume(mut self, volume: Volume) -> Self {
+        self.spec().volumes.get_or_insert_default().push(volume);
         self
     }
 
