@@ -5,10 +5,12 @@
 
 pub mod controller_ref;
 pub mod declared_features;
+mod field_error;
 pub mod host_port;
 pub mod images;
 pub mod label_selector;
 pub mod label_set;
+pub mod label_syntax;
 pub mod map;
 pub mod node_class;
 pub mod node_selector;

@@ -35,7 +35,7 @@ const PURE_LAYERS: [&str; 3] = ["engine", "plugins", "model"];
 
 /// Which layers each layer may import beside itself.
 const LAYERS: [(&str, &[&str]); 9] = [
-    ("apis", &[]),
+    ("apis", &["model"]),
     ("model", &[]),
     ("engine", &["apis", "model"]),
     ("plugins", &["apis", "engine", "model"]),

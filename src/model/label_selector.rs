@@ -3,7 +3,9 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1;
 use thiserror::Error;
 
+use crate::model::field_error::{aggregate, quoted};
 use crate::model::label_set::LabelSet;
+use crate::model::label_syntax::requirement_problems;
 use crate::model::symbols::{Symbol, SymbolScope, Symbols};
 
 /// Which label sets. Requirements are sorted, so that equal selectors are equal values.
@@ -29,18 +31,9 @@ pub enum LabelRequirement {
 }
 
 /// A selector that the API server would have refused; in upstream's words.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
-pub enum InvalidSelector {
-    /// An operator that does not exist.
-    #[error("{0:?} is not a valid label selector operator")]
-    Operator(Box<str>),
-    /// `In` or `NotIn` without values.
-    #[error("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty")]
-    NoValues,
-    /// `Exists` or `DoesNotExist` with values.
-    #[error("values: Invalid value: {0}: values set must be empty for exists and does not exist")]
-    Values(Box<str>),
-}
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Error)]
+#[error("{0}")]
+pub struct InvalidSelector(Box<str>);
 
 // === impl LabelSelector ===
 
@@ -71,6 +64,7 @@ impl LabelSelector {
         };
         let mut requirements = Vec::new();
         for (key, value) in selector.match_labels.iter().flatten() {
+            check(key, "Equals", Some(std::slice::from_ref(value)))?;
             let value = Box::from([symbol(value)]);
             requirements.push(LabelRequirement::In(symbol(key), value));
         }
@@ -124,26 +118,28 @@ impl LabelRequirement {
         expression: &v1::LabelSelectorRequirement,
         symbol: &mut dyn FnMut(&str) -> Symbol,
     ) -> Result<Self, InvalidSelector> {
-        let given = expression.values.as_deref().unwrap_or_default();
-        let key = symbol(&expression.key);
-        let mut values: Vec<Symbol> = given.iter().map(|value| symbol(value)).collect();
+        let (key, operator) = (&expression.key, expression.operator.as_str());
+        if !matches!(operator, "In" | "NotIn" | "Exists" | "DoesNotExist") {
+            let operator = quoted(operator);
+            return Err(InvalidSelector(
+                format!("{operator} is not a valid label selector operator").into(),
+            ));
+        }
+        // Upstream copies the values, after which no values and an empty list are the same.
+        let values = expression.values.as_deref();
+        check(key, operator, values.filter(|values| !values.is_empty()))?;
+        let key = symbol(key);
+        let values = values.unwrap_or_default().iter();
+        let mut values: Vec<Symbol> = values.map(|value| symbol(value)).collect();
         values.sort_unstable();
         values.dedup();
         let values = values.into_boxed_slice();
-        match (&*expression.operator, values.is_empty()) {
-            ("In", false) => Ok(Self::In(key, values)),
-            ("NotIn", false) => Ok(Self::NotIn(key, values)),
-            ("In" | "NotIn", true) => Err(InvalidSelector::NoValues),
-            ("Exists", true) => Ok(Self::Exists(key)),
-            ("DoesNotExist", true) => Ok(Self::DoesNotExist(key)),
-            ("Exists" | "DoesNotExist", false) => {
-                let values: Vec<String> = given.iter().map(|value| format!("{value:?}")).collect();
-                Err(InvalidSelector::Values(
-                    format!("[{}]", values.join(",")).into(),
-                ))
-            }
-            (operator, _) => Err(InvalidSelector::Operator(operator.into())),
-        }
+        Ok(match operator {
+            "In" => Self::In(key, values),
+            "NotIn" => Self::NotIn(key, values),
+            "Exists" => Self::Exists(key),
+            _ => Self::DoesNotExist(key),
+        })
     }
 
     /// Whether `labels` meet it.
@@ -166,6 +162,16 @@ impl LabelRequirement {
             Self::Exists(key) | Self::DoesNotExist(key) => (*key, &[]),
         }
     }
+}
+
+/// Checks the syntax of a requirement.
+fn check(key: &str, operator: &str, values: Option<&[String]>) -> Result<(), InvalidSelector> {
+    let problems = requirement_problems("", key, operator, values);
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let text = aggregate(problems.iter().map(String::as_str));
+    Err(InvalidSelector(text.into()))
 }
 
 #[cfg(test)]

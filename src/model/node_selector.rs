@@ -6,6 +6,8 @@
 
 use k8s_openapi::api::core::v1;
 
+use crate::model::field_error::{aggregate, list, not_supported};
+use crate::model::label_syntax::requirement_problems;
 use crate::model::symbols::{Symbol, SymbolScope, Symbols};
 
 /// What a selector can ask about a node.
@@ -51,15 +53,19 @@ pub enum NameRequirement {
     Is(Symbol),
     /// The name is not this.
     IsNot(Symbol),
+    /// A field that nodes do not have should have a value.
+    Never,
 }
 
 /// A term.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeSelectorTerm {
-    /// Requirements on labels, or why they cannot be parsed.
-    pub labels: Result<Box<[LabelRequirement]>, Box<str>>,
-    /// Requirements on the name, or why they cannot be parsed.
-    pub names: Result<Box<[NameRequirement]>, Box<str>>,
+    /// Requirements on labels, as far as they can be parsed.
+    pub labels: Box<[LabelRequirement]>,
+    /// Requirements on fields, as far as they can be parsed.
+    pub names: Box<[NameRequirement]>,
+    /// What cannot be parsed, in upstream's words: the term matches nothing.
+    pub errors: Box<[Box<str>]>,
     /// For the fast path of `DaemonSets` (`NodeAffinity.PreFilter`): every list of names that a
     /// requirement `metadata.name In [...]` allows, before parsing.
     pub pinned_names: Box<[Box<[Symbol]>]>,
@@ -79,19 +85,29 @@ pub struct PreferredTerm {
 // === impl NodeSelectorTerm ===
 
 impl NodeSelectorTerm {
-    /// Compiles a term.
-    pub fn compile(term: &v1::NodeSelectorTerm, scope: &mut SymbolScope<'_>) -> Self {
+    /// Compiles a term, the `index`-th of its list counted from 0.
+    pub fn compile(term: &v1::NodeSelectorTerm, index: usize, scope: &mut SymbolScope<'_>) -> Self {
         let expressions = term.match_expressions.as_deref().unwrap_or_default();
         let fields = term.match_fields.as_deref().unwrap_or_default();
+        let (mut labels, mut names, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, requirement) in expressions.iter().enumerate() {
+            let path = format!("[{index}].matchExpressions[{number}].");
+            match LabelRequirement::compile(requirement, &path, scope) {
+                Ok(requirement) => labels.push(requirement),
+                Err(problems) => errors.extend(problems),
+            }
+        }
+        for (number, requirement) in fields.iter().enumerate() {
+            let path = format!("[{index}].matchFields[{number}].");
+            match NameRequirement::compile(requirement, &path, scope) {
+                Ok(requirement) => names.extend(requirement),
+                Err(problem) => errors.push(problem),
+            }
+        }
         Self {
-            labels: expressions
-                .iter()
-                .map(|requirement| LabelRequirement::compile(requirement, scope))
-                .collect(),
-            names: fields
-                .iter()
-                .map(|requirement| NameRequirement::compile(requirement, scope))
-                .collect(),
+            labels: labels.into(),
+            names: names.into(),
+            errors: errors.into_iter().map(String::into_boxed_str).collect(),
             pinned_names: fields
                 .iter()
                 .filter(|field| field.key == NAME_FIELD && field.operator == "In")
@@ -110,40 +126,42 @@ impl NodeSelectorTerm {
     pub fn compile_all(terms: &[v1::NodeSelectorTerm], scope: &mut SymbolScope<'_>) -> Box<[Self]> {
         terms
             .iter()
-            .map(|term| Self::compile(term, scope))
+            .enumerate()
+            .map(|(index, term)| Self::compile(term, index, scope))
             .collect()
-    }
-
-    /// Why the term cannot be parsed, if so.
-    pub fn parse_error(&self) -> Option<&str> {
-        self.labels
-            .as_ref()
-            .err()
-            .or(self.names.as_ref().err())
-            .map(|text| &**text)
     }
 
     /// Whether `node` meets the term.
     pub fn matches(&self, node: &impl NodeLabels) -> bool {
-        let (Ok(labels), Ok(names)) = (&self.labels, &self.names) else {
-            return false;
-        };
         !self.is_empty
-            && labels.iter().all(|requirement| requirement.matches(node))
-            && names.iter().all(|requirement| requirement.matches(node))
+            && self.errors.is_empty()
+            && self
+                .labels
+                .iter()
+                .all(|requirement| requirement.matches(node))
+            && self
+                .names
+                .iter()
+                .all(|requirement| requirement.matches(node))
     }
 
     /// Whether the outcome depends on the name of the node.
     pub fn reads_name(&self) -> bool {
-        self.names.as_ref().is_ok_and(|names| !names.is_empty())
+        self.errors.is_empty() && !self.names.is_empty()
     }
 
     /// Whether the outcome depends on the label `key`.
     pub fn reads_label(&self, key: Symbol) -> bool {
-        self.labels
-            .as_ref()
-            .is_ok_and(|labels| labels.iter().any(|label| label.key == key))
+        self.errors.is_empty() && self.labels.iter().any(|label| label.key == key)
     }
+}
+
+/// Why terms cannot be parsed, if one of them cannot.
+pub fn parse_error<'a>(terms: impl IntoIterator<Item = &'a NodeSelectorTerm>) -> Option<String> {
+    let errors = terms.into_iter().flat_map(|term| &term.errors);
+    let mut errors = errors.map(|error| &**error).peekable();
+    errors.peek()?;
+    Some(aggregate(errors))
 }
 
 /// Whether `node` meets any of `terms`.
@@ -151,8 +169,14 @@ pub fn any_term_matches(terms: &[NodeSelectorTerm], node: &impl NodeLabels) -> b
     terms.iter().any(|term| term.matches(node))
 }
 
-/// The only field that terms may select by.
+/// The only field of nodes that terms can select by.
 const NAME_FIELD: &str = "metadata.name";
+
+/// `validSelectorOperators`, in the order of the message.
+const OPERATORS: [&str; 6] = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+
+/// `validFieldSelectorOperators`, in the order of the message.
+const FIELD_OPERATORS: [&str; 2] = ["In", "NotIn"];
 
 fn field_values(requirement: &v1::NodeSelectorRequirement) -> &[String] {
     requirement.values.as_deref().unwrap_or_default()
@@ -163,8 +187,18 @@ fn field_values(requirement: &v1::NodeSelectorRequirement) -> &[String] {
 impl LabelRequirement {
     fn compile(
         requirement: &v1::NodeSelectorRequirement,
+        path: &str,
         scope: &mut SymbolScope<'_>,
-    ) -> Result<Self, Box<str>> {
+    ) -> Result<Self, Vec<String>> {
+        let (key, operator) = (&requirement.key, requirement.operator.as_str());
+        if !OPERATORS.contains(&operator) {
+            let field = format!("{path}operator");
+            return Err(vec![not_supported(&field, operator, &OPERATORS)]);
+        }
+        let problems = requirement_problems(path, key, operator, requirement.values.as_deref());
+        if !problems.is_empty() {
+            return Err(problems);
+        }
         let values = field_values(requirement);
         let mut symbols = || {
             let mut symbols: Vec<_> = values.iter().map(|value| scope.intern(value)).collect();
@@ -172,32 +206,17 @@ impl LabelRequirement {
             symbols.dedup();
             symbols.into_boxed_slice()
         };
-        let fail = |what: &str| {
-            Err(format!(
-                "operator {:?} of label {:?} {what}",
-                requirement.operator, requirement.key
-            )
-            .into_boxed_str())
-        };
-        let condition = match requirement.operator.as_str() {
-            "In" | "NotIn" if values.is_empty() => return fail("needs at least one value"),
-            "In" => LabelCondition::In(symbols()),
-            "NotIn" => LabelCondition::NotIn(symbols()),
-            "Exists" | "DoesNotExist" if !values.is_empty() => return fail("takes no value"),
-            "Exists" => LabelCondition::Exists,
-            "DoesNotExist" => LabelCondition::DoesNotExist,
-            "Gt" | "Lt" => match values {
-                [value] => match (parse_integer(value), requirement.operator.as_str()) {
-                    (Some(bound), "Gt") => LabelCondition::GreaterThan(bound),
-                    (Some(bound), _) => LabelCondition::LessThan(bound),
-                    (None, _) => return fail("needs an integer"),
-                },
-                _ => return fail("needs exactly one value"),
-            },
-            _ => return fail("is not one of In, NotIn, Exists, DoesNotExist, Gt, Lt"),
+        let bound = values.first().and_then(|value| parse_integer(value));
+        let condition = match (operator, bound) {
+            ("In", _) => LabelCondition::In(symbols()),
+            ("NotIn", _) => LabelCondition::NotIn(symbols()),
+            ("Gt", Some(bound)) => LabelCondition::GreaterThan(bound),
+            ("Lt", Some(bound)) => LabelCondition::LessThan(bound),
+            ("Exists", _) => LabelCondition::Exists,
+            _ => LabelCondition::DoesNotExist,
         };
         Ok(Self {
-            key: scope.intern(&requirement.key),
+            key: scope.intern(key),
             condition,
         })
     }
@@ -226,26 +245,37 @@ fn parse_integer(text: &str) -> Option<i64> {
 // === impl NameRequirement ===
 
 impl NameRequirement {
+    /// `None` is met by every node.
     fn compile(
         requirement: &v1::NodeSelectorRequirement,
+        path: &str,
         scope: &mut SymbolScope<'_>,
-    ) -> Result<Self, Box<str>> {
-        let fail = |what: &str| Err(format!("field {:?} {what}", requirement.key).into_boxed_str());
-        if requirement.key != NAME_FIELD {
-            return fail("cannot be selected by, only metadata.name can");
+    ) -> Result<Option<Self>, String> {
+        let operator = requirement.operator.as_str();
+        if !FIELD_OPERATORS.contains(&operator) {
+            let field = format!("{path}operator");
+            return Err(not_supported(&field, operator, &FIELD_OPERATORS));
         }
-        match (requirement.operator.as_str(), field_values(requirement)) {
-            ("In", [name]) => Ok(Self::Is(scope.intern(name))),
-            ("NotIn", [name]) => Ok(Self::IsNot(scope.intern(name))),
-            ("In" | "NotIn", _) => fail("needs exactly one value"),
-            _ => fail("takes only the operators In and NotIn"),
-        }
+        let [value] = field_values(requirement) else {
+            let values = list(requirement.values.as_deref());
+            return Err(format!(
+                "{path}values: Invalid value: {values}: must have one element"
+            ));
+        };
+        let is_in = operator == "In";
+        Ok(match (requirement.key == NAME_FIELD, is_in) {
+            (true, true) => Some(Self::Is(scope.intern(value))),
+            (true, false) => Some(Self::IsNot(scope.intern(value))),
+            // A field that nodes do not have reads as an empty text.
+            (false, _) => (value.is_empty() != is_in).then_some(Self::Never),
+        })
     }
 
     fn matches(&self, node: &impl NodeLabels) -> bool {
         match *self {
             Self::Is(name) => node.node_name() == name,
             Self::IsNot(name) => node.node_name() != name,
+            Self::Never => false,
         }
     }
 }

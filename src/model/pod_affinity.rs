@@ -3,6 +3,7 @@
 use k8s_openapi::api::core::v1;
 use thiserror::Error;
 
+use crate::model::field_error::aggregate;
 use crate::model::label_selector::{InvalidSelector, LabelSelector};
 use crate::model::label_set::LabelSet;
 use crate::model::symbols::{Symbol, SymbolScope};
@@ -36,7 +37,7 @@ pub struct WeightedAffinityTerm {
     pub term: AffinityTerm,
 }
 
-/// The affinity of a pod to other pods.
+/// The affinity of a pod to other pods. A list with a term that cannot be read is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PodAffinity {
     /// `podAffinity.requiredDuringSchedulingIgnoredDuringExecution`.
@@ -47,15 +48,14 @@ pub struct PodAffinity {
     pub required_anti: Box<[AffinityTerm]>,
     /// `podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution`.
     pub preferred_anti: Box<[WeightedAffinityTerm]>,
+    /// Why lists cannot be read: such a pod is not placed.
+    pub invalid: Option<InvalidAffinity>,
 }
 
-/// Affinity that the API server would have refused; in upstream's words (`PodInfo.Update`).
+/// Affinity that the API server would have refused; in upstream's words (`NewPodInfo`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
-#[error("{list}: {source}")]
-pub struct InvalidAffinity {
-    list: &'static str,
-    source: InvalidSelector,
-}
+#[error("{0}")]
+pub struct InvalidAffinity(Box<str>);
 
 // === impl PodSelector ===
 
@@ -153,7 +153,7 @@ impl PodAffinity {
         affinity: &v1::Affinity,
         namespace: Symbol,
         scope: &mut SymbolScope<'_>,
-    ) -> Result<Self, InvalidAffinity> {
+    ) -> Self {
         let (to, from) = (&affinity.pod_affinity, &affinity.pod_anti_affinity);
         let required = to.as_ref().and_then(|a| {
             a.required_during_scheduling_ignored_during_execution
@@ -171,17 +171,23 @@ impl PodAffinity {
             a.preferred_during_scheduling_ignored_during_execution
                 .as_ref()
         });
-        let invalid = |list| move |source| InvalidAffinity { list, source };
-        Ok(Self {
-            required: AffinityTerm::compile_all(required, namespace, scope)
-                .map_err(invalid("requiredAffinityTerms"))?,
-            required_anti: AffinityTerm::compile_all(required_anti, namespace, scope)
-                .map_err(invalid("requiredAntiAffinityTerms"))?,
-            preferred: WeightedAffinityTerm::compile_all(preferred, namespace, scope)
-                .map_err(invalid("preferredAffinityTerms"))?,
-            preferred_anti: WeightedAffinityTerm::compile_all(preferred_anti, namespace, scope)
-                .map_err(invalid("preferredAntiAffinityTerms"))?,
-        })
+        let mut errors = Vec::new();
+        let required = AffinityTerm::compile_all(required, namespace, scope);
+        let required_anti = AffinityTerm::compile_all(required_anti, namespace, scope);
+        let preferred = WeightedAffinityTerm::compile_all(preferred, namespace, scope);
+        let preferred_anti = WeightedAffinityTerm::compile_all(preferred_anti, namespace, scope);
+        let mut affinity = Self {
+            required: readable(required, "requiredAffinityTerms", &mut errors),
+            required_anti: readable(required_anti, "requiredAntiAffinityTerms", &mut errors),
+            preferred: readable(preferred, "preferredAffinityTerms", &mut errors),
+            preferred_anti: readable(preferred_anti, "preferredAntiAffinityTerms", &mut errors),
+            invalid: None,
+        };
+        if !errors.is_empty() {
+            let text = aggregate(errors.iter().map(String::as_str));
+            affinity.invalid = Some(InvalidAffinity(text.into()));
+        }
+        affinity
     }
 
     /// Whether it says nothing.
@@ -190,5 +196,18 @@ impl PodAffinity {
             && self.preferred.is_empty()
             && self.required_anti.is_empty()
             && self.preferred_anti.is_empty()
+            && self.invalid.is_none()
     }
+}
+
+/// The terms of a list; none, and an error more, if one of them cannot be read.
+fn readable<T>(
+    terms: Result<Box<[T]>, InvalidSelector>,
+    list: &str,
+    errors: &mut Vec<String>,
+) -> Box<[T]> {
+    terms.unwrap_or_else(|error| {
+        errors.push(format!("{list}: {error}"));
+        Box::default()
+    })
 }

@@ -10,7 +10,7 @@ use crate::model::declared_features::FeatureSet;
 use crate::model::host_port::HostPort;
 use crate::model::node_selector::{NodeSelectorTerm, PreferredTerm};
 use crate::model::objects::pod::{Pod, PodSpec};
-use crate::model::pod_affinity::{InvalidAffinity, PodAffinity};
+use crate::model::pod_affinity::PodAffinity;
 use crate::model::pod_volume::PodVolume;
 use crate::model::quantity::InvalidQuantity;
 use crate::model::requests::pod_requests;
@@ -48,8 +48,8 @@ pub struct PodClass {
     /// The namespace of the pod, if it has claims: they are looked up there. Claims made for one
     /// pod also have its name, which is not part of the class.
     pub claim_namespace: Option<Symbol>,
-    /// Affinity and anti-affinity to other pods, or why it cannot be read.
-    pub affinity: Result<PodAffinity, InvalidAffinity>,
+    /// Affinity and anti-affinity to other pods.
+    pub affinity: PodAffinity,
     /// Topology spread constraints in the order of the object.
     pub spread_constraints: Box<[TopologySpreadConstraint]>,
     /// Features that the node must declare.
@@ -179,15 +179,12 @@ fn compile_selector(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[(Symbol
 }
 
 /// Terms without namespaces mean that of the pod.
-fn compile_affinity(
-    pod: &Pod,
-    scope: &mut SymbolScope<'_>,
-) -> Result<PodAffinity, InvalidAffinity> {
+fn compile_affinity(pod: &Pod, scope: &mut SymbolScope<'_>) -> PodAffinity {
     let Some(affinity) = &pod.spec.affinity else {
-        return Ok(PodAffinity::default());
+        return PodAffinity::default();
     };
     if affinity.pod_affinity.is_none() && affinity.pod_anti_affinity.is_none() {
-        return Ok(PodAffinity::default());
+        return PodAffinity::default();
     }
     let namespace = scope.intern(pod.metadata.namespace.as_deref().unwrap_or_default());
     PodAffinity::compile(affinity, namespace, scope)
@@ -198,9 +195,10 @@ fn compile_preferred(affinity: &NodeAffinity, scope: &mut SymbolScope<'_>) -> Bo
         .preferred_during_scheduling_ignored_during_execution
         .iter()
         .flatten()
-        .map(|preferred| PreferredTerm {
+        .enumerate()
+        .map(|(index, preferred)| PreferredTerm {
             weight: preferred.weight,
-            term: NodeSelectorTerm::compile(&preferred.preference, scope),
+            term: NodeSelectorTerm::compile(&preferred.preference, index, scope),
         })
         .collect()
 }

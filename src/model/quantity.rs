@@ -41,9 +41,9 @@ impl Quantity {
         Self(value as i128 * NANOS_PER_MILLI)
     }
 
-    /// Parses `text` as the API server does.
+    /// Parses `text` as the API server does; space around it does not count.
     pub fn parse(text: &str) -> Result<Self, InvalidQuantity> {
-        parse(text).ok_or_else(|| InvalidQuantity {
+        parse(text.trim()).ok_or_else(|| InvalidQuantity {
             text: text.chars().take(64).collect(),
         })
     }

@@ -72,9 +72,7 @@ impl Plugin for InterPodAffinity {
 
 impl TopologyReader for InterPodAffinity {
     fn counted_terms(&self, pod: &PodView<'_>, _: &Snapshot<'_>, terms: &mut Vec<CountedTerm>) {
-        let Ok(affinity) = &pod.class.affinity else {
-            return;
-        };
+        let affinity = &pod.class.affinity;
         terms.extend(terms::required(affinity));
         terms.extend(affinity.required_anti.iter().map(terms::single));
         let preferred = affinity.preferred.iter().chain(&affinity.preferred_anti);
@@ -99,9 +97,10 @@ impl EnqueueExtensions for InterPodAffinity {
     }
 
     fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {
-        let Ok(affinity) = &pod.class.affinity else {
+        let affinity = &pod.class.affinity;
+        if affinity.invalid.is_some() {
             return QueueingHint::Queue;
-        };
+        }
         match (change.event.resource, &change.other, &change.node) {
             (EventResource::AssignedPod, Some(other), _) => {
                 let added = change.event.action.intersects(ActionType::ADD);
@@ -132,12 +131,9 @@ fn may_help(
     }
     // Labels that changed may have made the other pod one that nothing here objects to.
     let objects = |term| terms::selects(term, other, cluster);
-    let carried = other.class.affinity.as_ref().ok();
-    let carried = carried.into_iter().flat_map(|other| &other.required_anti);
+    let mut carried = other.class.affinity.required_anti.iter();
     !affinity.required_anti.iter().any(objects)
-        || carried
-            .into_iter()
-            .any(|term| terms::selects(term, pod, cluster))
+        || carried.any(|term| terms::selects(term, pod, cluster))
 }
 
 /// Whether a node that is new, or whose labels changed, may be a domain for the pod.

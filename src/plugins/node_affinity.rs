@@ -17,7 +17,9 @@ use crate::engine::framework::{
     QueueingHint, Rejection,
 };
 use crate::model::node_class::HOSTNAME_LABEL;
-use crate::model::node_selector::{NodeLabels, NodeSelectorTerm, PreferredTerm, any_term_matches};
+use crate::model::node_selector::{
+    NodeLabels, NodeSelectorTerm, PreferredTerm, any_term_matches, parse_error,
+};
 use crate::model::symbols::{Symbol, SymbolScope};
 
 pub(crate) const NAME: &str = "NodeAffinity";
@@ -52,16 +54,17 @@ impl NodeAffinity {
             })
             .into_iter()
             .flatten()
-            .map(|term| PreferredTerm {
+            .enumerate()
+            .map(|(index, term)| PreferredTerm {
                 weight: term.weight,
-                term: NodeSelectorTerm::compile(&term.preference, scope),
+                term: NodeSelectorTerm::compile(&term.preference, index, scope),
             })
             .collect();
         let terms = required
             .iter()
             .flatten()
             .chain(preferred.iter().map(|p| &p.term));
-        if let Some(error) = terms.into_iter().find_map(NodeSelectorTerm::parse_error) {
+        if let Some(error) = parse_error(terms) {
             return Err(format!("addedAffinity: {error}"));
         }
         Ok(Self {
@@ -194,16 +197,16 @@ impl PreScorePlugin for NodeAffinity {
         pod: &PodView<'_>,
         _: &[NodeView<'_>],
     ) -> PreScoreVerdict {
-        let error = pod
+        let terms = pod
             .class
             .preferred_terms
             .iter()
             .filter(|preferred| counts(preferred))
-            .find_map(|preferred| preferred.term.parse_error());
-        if let Some(error) = error {
+            .map(|preferred| &preferred.term);
+        if let Some(message) = parse_error(terms) {
             return PreScoreVerdict::Failed(PluginError {
                 plugin: NAME,
-                message: format!("preferred node affinity of the pod: {error}"),
+                message,
             });
         }
         if pod.class.preferred_terms.is_empty() && self.added_preferred.is_empty() {

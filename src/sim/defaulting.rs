@@ -22,6 +22,9 @@ const FIRST_CREATION: i64 = 1_704_067_200;
 /// The namespace of objects that name none (`metav1.NamespaceDefault`).
 const DEFAULT_NAMESPACE: &str = "default";
 
+/// `v1.LabelMetadataName`.
+const NAMESPACE_NAME_LABEL: &str = "kubernetes.io/metadata.name";
+
 /// Why an object cannot be completed.
 #[derive(Debug)]
 pub(super) struct Unfit {
@@ -60,6 +63,13 @@ pub(super) fn complete(
     set_default(metadata, "creationTimestamp", || creation_time(ordinal));
     match kind.name {
         "Node" => complete_node(object),
+        "Namespace" => {
+            // `SetDefaults_Namespace` writes it whatever was there.
+            let labels = object_at(object_at(object, "metadata"), "labels");
+            if let Value::Object(labels) = labels {
+                labels.insert(NAMESPACE_NAME_LABEL.to_owned(), uid.into());
+            }
+        }
         "Pod" => pod::complete(object, &uid, classes)?,
         "StorageClass" => set_default(object, "volumeBindingMode", || "Immediate".into()),
         "PersistentVolume" => quantities_as_texts(object.pointer_mut("/spec/capacity")),

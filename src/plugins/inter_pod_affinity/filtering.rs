@@ -108,14 +108,10 @@ impl Filtering {
     /// `other` came to `node`, or left it (`updateWithPod`).
     fn update(&mut self, pod: &PodView<'_>, other: &PodView<'_>, node: &NodeView<'_>, by: i64) {
         let cluster = node.cluster();
-        if let Ok(carried) = &other.class.affinity {
-            for term in &carried.required_anti {
-                self.update_existing(term, pod, node, by);
-            }
+        for term in &other.class.affinity.required_anti {
+            self.update_existing(term, pod, node, by);
         }
-        let Ok(own) = &pod.class.affinity else {
-            return;
-        };
+        let own = &pod.class.affinity;
         if terms::all_select(&own.required, other, cluster) {
             for counts in &mut self.affinity {
                 counts.change(node, by);
@@ -198,13 +194,11 @@ impl PreFilterPlugin for InterPodAffinity {
         pod: &PodView<'_>,
         cluster: &Snapshot<'_>,
     ) -> PreFilterVerdict {
-        let affinity = match &pod.class.affinity {
-            Ok(affinity) => affinity,
-            Err(error) => {
-                let reason = format!("parsing pod: {error}");
-                return PreFilterVerdict::Rejected(Rejection::unresolvable(NAME, reason));
-            }
-        };
+        let affinity = &pod.class.affinity;
+        if let Some(error) = &affinity.invalid {
+            let reason = format!("parsing pod: {error}");
+            return PreFilterVerdict::Rejected(Rejection::unresolvable(NAME, reason));
+        }
         let existing = existing(pod, *cluster);
         if existing.is_empty() && affinity.required.is_empty() && affinity.required_anti.is_empty()
         {

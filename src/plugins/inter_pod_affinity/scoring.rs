@@ -81,9 +81,7 @@ impl PreScorePlugin for InterPodAffinity {
         pod: &PodView<'_>,
         nodes: &[NodeView<'_>],
     ) -> PreScoreVerdict {
-        let Ok(affinity) = &pod.class.affinity else {
-            return PreScoreVerdict::Skip;
-        };
+        let affinity = &pod.class.affinity;
         if self.ignores_preferred_terms_of_existing_pods && !prefers_something(affinity) {
             return PreScoreVerdict::Skip;
         }

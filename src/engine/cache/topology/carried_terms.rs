@@ -105,10 +105,7 @@ impl CarriedTerms {
 
     pub(super) fn change(&mut self, placed: PlacedPod<'_>, by: i64) {
         let class = placed.vocabulary.pod_class(placed.pod.class);
-        let Ok(affinity) = &class.affinity else {
-            return;
-        };
-        for term in terms(affinity) {
+        for term in terms(&class.affinity) {
             if let Some(domain) = placed.node_label(term.term.topology_key) {
                 self.add(&term, domain, by);
             }
