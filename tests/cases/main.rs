@@ -4,7 +4,17 @@
 //!
 //! `UPDATE=1 cargo test --test cases` asks the oracle (`tests/controlplane/build oracle`) and writes
 //! the records anew.
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failed unwrap is a failed test"
+)]
+#![expect(
+    clippy::needless_pass_by_value,
+    clippy::similar_names,
+    clippy::too_many_lines,
+    reason = "objects are written as they read best: as literals, in one place"
+)]
 
 mod bad_input;
 mod builders;
@@ -15,6 +25,7 @@ mod inter_pod_affinity;
 mod mutations;
 mod node_affinity;
 mod ports;
+mod preemption;
 mod requests;
 mod spread;
 mod taints;

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as QuantityText;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use crate::model::label_selector::InvalidSelector;
+use crate::model;
 use crate::model::node_selector::NodeLabels;
 use crate::model::objects::{PersistentVolume, PersistentVolumeClaim};
 use crate::model::quantity::Quantity;
@@ -33,7 +33,7 @@ impl Candidates {
         symbols: &Symbols,
     ) -> Result<Self, String> {
         if let Some(selector) = &claim.spec.selector {
-            check_selector(selector).map_err(|error| {
+            model::label_selector::LabelSelector::compile_unheld(Some(selector), symbols).map_err(|error| {
                 let metadata = &claim.metadata;
                 let namespace = metadata.namespace.as_deref().unwrap_or_default();
                 let name = metadata.name.as_deref().unwrap_or_default();
@@ -153,24 +153,6 @@ pub(super) fn requested_if_any(claim: &PersistentVolumeClaim) -> Option<Quantity
 fn storage(amounts: Option<&BTreeMap<String, QuantityText>>) -> Option<Quantity> {
     let text = amounts?.get("storage")?;
     Some(Quantity::parse(&text.0).unwrap_or_default())
-}
-
-/// Why the selector cannot be read, if so.
-fn check_selector(selector: &LabelSelector) -> Result<(), InvalidSelector> {
-    for expression in selector.match_expressions.iter().flatten() {
-        let values = expression.values.as_deref().unwrap_or_default();
-        match expression.operator.as_str() {
-            "In" | "NotIn" if values.is_empty() => return Err(InvalidSelector::NoValues),
-            "Exists" | "DoesNotExist" if !values.is_empty() => {
-                let values: Vec<_> = values.iter().map(|value| format!("{value:?}")).collect();
-                let values = format!("[{}]", values.join(","));
-                return Err(InvalidSelector::Values(values.into()));
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => return Err(InvalidSelector::Operator(other.into())),
-        }
-    }
-    Ok(())
 }
 
 /// Whether a selector that can be read matches the labels of a volume.
