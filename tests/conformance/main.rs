@@ -6,7 +6,12 @@ mod compare;
 mod configuration;
 mod deviations;
 mod generator;
+#[cfg(feature = "live")]
+#[path = "../harness/mod.rs"]
+mod harness;
 mod judge;
+#[cfg(feature = "live")]
+mod live;
 mod oracle;
 mod report;
 mod shrink;
