@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context;
+use bayplan::apis::plugin_catalog::PluginCatalog;
+use bayplan::apis::upstream_plugins::DEFAULT_PLUGINS;
+use bayplan::plugins::registry::LiveRegistry;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
@@ -16,21 +19,6 @@ use crate::workload::{Expected, Planned, twin};
 
 /// The `schedulerName` of the twins.
 const JUDGE: &str = "judge";
-
-/// The plugins that Bayplan has so far, in upstream's order, with upstream's weights.
-const PLUGINS: [(&str, i32); 11] = [
-    ("SchedulingGates", 0),
-    ("PrioritySort", 0),
-    ("NodeName", 0),
-    ("NodeUnschedulable", 0),
-    ("TaintToleration", 3),
-    ("NodeAffinity", 2),
-    ("NodePorts", 0),
-    ("NodeResourcesFit", 1),
-    ("NodeResourcesBalancedAllocation", 1),
-    ("ImageLocality", 1),
-    ("DefaultBinder", 0),
-];
 
 /// What the API server says of each pod: its node, or why it has none.
 #[derive(Debug, Default)]
@@ -121,14 +109,15 @@ pub(crate) async fn refusals(
     Ok(said)
 }
 
+/// kube-scheduler's default set without the plugins that the live scheduler lacks.
 fn configuration() -> Value {
-    let enabled: Vec<Value> = PLUGINS
+    let is_missing = |name: &&str| LiveRegistry.extension_points(name).is_none();
+    let missing: Vec<Value> = DEFAULT_PLUGINS
         .iter()
-        .map(|(name, weight)| match weight {
-            0 => json!({"name": name}),
-            weight => json!({"name": name, "weight": weight}),
-        })
+        .map(|plugin| plugin.name)
+        .filter(is_missing)
+        .map(|name| json!({"name": name}))
         .collect();
     json!({"profiles": [{"schedulerName": JUDGE, "plugins": {
-        "multiPoint": {"enabled": enabled, "disabled": [{"name": "*"}]}}}]})
+        "multiPoint": {"disabled": missing}}}]})
 }
