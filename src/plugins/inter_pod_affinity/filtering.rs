@@ -9,7 +9,6 @@ use crate::engine::framework::extension_points::{
     FilterPlugin, FilterVerdict, PreFilterExtensions, PreFilterPlugin, PreFilterVerdict,
 };
 use crate::engine::framework::{CycleState, PluginError, Rejection};
-use crate::model::label_set::LabelSet;
 use crate::model::node_selector::NodeLabels;
 use crate::model::pod_affinity::AffinityTerm;
 use crate::model::symbols::Symbol;
@@ -131,7 +130,7 @@ impl Filtering {
         node: &NodeView<'_>,
         by: i64,
     ) {
-        if !selects_incoming(term, pod, node.cluster()) {
+        if !terms::selects_incoming(term, pod, node.cluster()) {
             return;
         }
         let key = term.topology_key;
@@ -156,24 +155,16 @@ impl Counts {
     }
 }
 
-/// Whether a term of another pod selects the pod in question. A namespace that is not known counts
-/// as one without labels (`GetNamespaceLabelsSnapshot`).
-fn selects_incoming(term: &AffinityTerm, pod: &PodView<'_>, cluster: Snapshot<'_>) -> bool {
-    let unknown = LabelSet::default();
-    let labels = cluster.namespace_labels(pod.namespace).unwrap_or(&unknown);
-    term.selector.selects_namespace(pod.namespace, Some(labels))
-        && term.selector.labels.matches(pod.labels)
-}
-
 /// The terms of anti-affinity against `pod`, by topology key.
 fn existing(pod: &PodView<'_>, cluster: Snapshot<'_>) -> Vec<Counts> {
-    let unknown = LabelSet::default();
-    let labels = cluster.namespace_labels(pod.namespace).unwrap_or(&unknown);
-    let carried = &cluster.topology().carried;
+    let carried = cluster
+        .topology()
+        .carried
+        .of_kind(CarriedKind::RequiredAnti);
+    let against =
+        carried.filter(|(_, carried, _)| terms::selects_incoming(&carried.term, pod, cluster));
     let mut existing: Vec<Counts> = Vec::new();
-    for (index, term, _) in
-        carried.selecting(CarriedKind::RequiredAnti, pod.namespace, labels, pod.labels)
-    {
+    for (index, term, _) in against {
         let key = term.term.topology_key;
         match existing.iter_mut().find(|c| c.topology_key == key) {
             Some(counts) => counts.terms.push(index),

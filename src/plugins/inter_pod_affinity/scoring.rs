@@ -7,7 +7,6 @@ use crate::engine::framework::extension_points::{
     MAX_NODE_SCORE, PreScorePlugin, PreScoreVerdict, ScorePlugin,
 };
 use crate::engine::framework::{CycleState, PluginError};
-use crate::model::label_set::LabelSet;
 use crate::model::map::IdMap;
 use crate::model::node_selector::NodeLabels;
 use crate::model::pod_affinity::{PodAffinity, WeightedAffinityTerm};
@@ -61,10 +60,10 @@ impl Scoring {
         cluster: Snapshot<'_>,
         weight: impl Fn(i64) -> i64,
     ) {
-        let unknown = LabelSet::default();
-        let labels = cluster.namespace_labels(pod.namespace).unwrap_or(&unknown);
-        let carried = &cluster.topology().carried;
-        for (_, term, counts) in carried.selecting(kind, pod.namespace, labels, pod.labels) {
+        let carried = cluster.topology().carried.of_kind(kind);
+        let carried =
+            carried.filter(|(_, carried, _)| terms::selects_incoming(&carried.term, pod, cluster));
+        for (_, term, counts) in carried {
             self.add(term.term.topology_key, counts, weight(term.weight));
         }
     }

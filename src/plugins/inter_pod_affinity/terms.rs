@@ -2,6 +2,7 @@
 
 use crate::engine::cache::snapshot::{PodView, Snapshot};
 use crate::engine::cache::topology::counted_terms::{CountedTerm, Domains};
+use crate::model::label_set::LabelSet;
 use crate::model::pod_affinity::{AffinityTerm, PodAffinity, PodSelector};
 
 /// The pods that one term selects, by domain.
@@ -41,4 +42,17 @@ pub(super) fn selects(term: &AffinityTerm, pod: &PodView<'_>, cluster: Snapshot<
 /// Whether there are terms and all of them select `pod` (`podMatchesAllAffinityTerms`).
 pub(super) fn all_select(terms: &[AffinityTerm], pod: &PodView<'_>, cluster: Snapshot<'_>) -> bool {
     !terms.is_empty() && terms.iter().all(|term| selects(term, pod, cluster))
+}
+
+/// Whether a term of another pod selects the pod in question. A namespace that is not known counts
+/// as one without labels (`GetNamespaceLabelsSnapshot`).
+pub(super) fn selects_incoming(
+    term: &AffinityTerm,
+    pod: &PodView<'_>,
+    cluster: Snapshot<'_>,
+) -> bool {
+    let unknown = LabelSet::default();
+    let labels = cluster.namespace_labels(pod.namespace).unwrap_or(&unknown);
+    term.selector.selects_namespace(pod.namespace, Some(labels))
+        && term.selector.labels.matches(pod.labels)
 }

@@ -7,7 +7,6 @@ use rustc_hash::FxBuildHasher;
 
 use crate::engine::cache::topology::PlacedPod;
 use crate::engine::cache::topology::domain_counts::DomainCounts;
-use crate::model::label_set::LabelSet;
 use crate::model::pod_affinity::{AffinityTerm, PodAffinity};
 use crate::model::symbols::Symbol;
 
@@ -69,22 +68,14 @@ impl Equivalent<CarriedTerm> for CarriedTermRef<'_> {
 // === impl CarriedTerms ===
 
 impl CarriedTerms {
-    /// The terms of `kind` that select a pod of these labels, with their index.
-    pub fn selecting<'a>(
-        &'a self,
+    /// The terms of `kind`, with their index.
+    pub fn of_kind(
+        &self,
         kind: CarriedKind,
-        namespace: Symbol,
-        namespace_labels: &'a LabelSet,
-        labels: &'a LabelSet,
-    ) -> impl Iterator<Item = (usize, &'a CarriedTerm, &'a DomainCounts)> {
+    ) -> impl Iterator<Item = (usize, &CarriedTerm, &DomainCounts)> {
         let terms = self.0.iter().enumerate();
         terms
             .filter(move |(_, (carried, _))| carried.kind == kind)
-            .filter(move |(_, (carried, _))| {
-                let selector = &carried.term.selector;
-                selector.selects_namespace(namespace, Some(namespace_labels))
-                    && selector.labels.matches(labels)
-            })
             .map(|(index, (carried, counts))| (index, carried, counts))
     }
 
