@@ -42,12 +42,6 @@ pub trait Listed: kube::Resource<DynamicType = ()> + PartialEq + Sized {
     /// What the queue calls it; `None` if no pod waits for it.
     const RESOURCE: Option<EventResource>;
 
-    /// Its lister.
-    fn lister(listers: &Listers) -> &Lister<Self>;
-
-    /// Its lister, to change.
-    fn lister_mut(listers: &mut Listers) -> &mut Lister<Self>;
-
     /// The event of this kind.
     fn event(event: ObjectEvent<Self>) -> ListedEvent;
 }
@@ -68,14 +62,6 @@ macro_rules! listed {
 
         $(impl Listed for $kind {
             const RESOURCE: Option<EventResource> = $resource;
-
-            fn lister(listers: &Listers) -> &Lister<Self> {
-                &listers.$field
-            }
-
-            fn lister_mut(listers: &mut Listers) -> &mut Lister<Self> {
-                &mut listers.$field
-            }
 
             fn event(event: ObjectEvent<Self>) -> ListedEvent {
                 ListedEvent::$kind(event)
