@@ -8,6 +8,7 @@ mod class_verdicts;
 pub(crate) mod fixtures;
 
 pub mod registry;
+pub mod support;
 
 mod claims;
 mod csi_translation;

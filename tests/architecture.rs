@@ -53,7 +53,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Files of `src/plugins` that are no plugin of the registry.
-const NO_PLUGINS: [(&str, &str); 6] = [
+const NO_PLUGINS: [(&str, &str); 7] = [
     (
         "claims.rs",
         "which claims a pod names, for the volume plugins",
@@ -65,6 +65,7 @@ const NO_PLUGINS: [(&str, &str); 6] = [
     ),
     ("fixtures.rs", "builders for tests"),
     ("registry.rs", "the registry itself"),
+    ("support.rs", "what is supported of each plugin"),
     (
         "unimplemented_needs.rs",
         "the stand-in for missing plugins, which every profile gets and none may name",
