@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use bayplan::apis::extension_point::ExtensionPoint;
 use bayplan::apis::upstream_plugins;
 use bayplan::plugins::support::{ENGINE, Field, Level, PLUGINS, PluginSupport, Since};
 
@@ -38,7 +39,7 @@ fn section(text: &mut String, plugin: &PluginSupport) {
     let points: Vec<&str> = points
         .iter()
         .flat_map(|points| points.iter())
-        .map(|point| point.name())
+        .map(ExtensionPoint::name)
         .collect();
     let _ = write!(text, "### {}\n\n", plugin.plugin);
     let at = if points.is_empty() {
@@ -59,10 +60,10 @@ fn section(text: &mut String, plugin: &PluginSupport) {
             .filter(|default| !default.is_empty());
         let _ = writeln!(
             text,
-            "| argument | `{}` | {} | {} | {} |",
+            "| argument | `{}` |{} | {} | {} |",
             argument.path,
             default
-                .map(|default| format!("`{default}`"))
+                .map(|default| format!(" `{default}`"))
                 .unwrap_or_default(),
             level(argument.level),
             since(argument.since)
