@@ -35,6 +35,12 @@ type attempt struct {
 	status     *fwk.Status
 	nominating *fwk.NominatingInfo
 	victims    []string
+
+	// What the preemption was about: by what the candidate was chosen, and the nodes on which pods
+	// of a lower priority may stay.
+	chosenBy  string
+	sparing   sets.Set[string]
+	exercised []string
 }
 
 // A profile is upstream's framework of a profile, watched on its way through an attempt. Everything
@@ -59,7 +65,8 @@ func newProfile(upstream framework.Framework, stateless bool) *profile {
 
 // begin watches an attempt to schedule a pod.
 func (p *profile) begin(pod *v1.Pod) *attempt {
-	p.current = &attempt{pod: pod, weights: p.weights, refused: map[string]*fwk.Status{}}
+	p.current = &attempt{pod: pod, weights: p.weights, refused: map[string]*fwk.Status{},
+		sparing: sets.New[string]()}
 	return p.current
 }
 

@@ -60,12 +60,12 @@ func run(arguments []string, input io.Reader, output io.Writer) error {
 	if request.Files = flags.Args(); len(request.Files) == 0 {
 		return errors.New("no cluster file is given; see oracle --help")
 	}
-	records, err := request.answer()
+	answer, err := request.answer()
 	if err != nil {
 		return err
 	}
 	encoder := newEncoder(output)
-	for _, record := range records {
+	for _, record := range answer.Records {
 		if err := encoder.Encode(record); err != nil {
 			return err
 		}

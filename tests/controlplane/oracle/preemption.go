@@ -20,8 +20,11 @@ func (p *profile) watchPreemption() {
 		if !ok {
 			continue
 		}
-		plugin.Evaluator.Interface = orderedPreemption{plugin.Evaluator.Interface}
-		plugin.Executor.PreemptPod = func(_ context.Context, _ preemption.Candidate, _ preemption.ExecutorPreemptor, victim *v1.Pod, _ string) (bool, error) {
+		plugin.Evaluator.Interface = orderedPreemption{plugin.Evaluator.Interface, p}
+		plugin.Executor.PreemptPod = func(_ context.Context, chosen preemption.Candidate, _ preemption.ExecutorPreemptor, victim *v1.Pod, _ string) (bool, error) {
+			if len(p.current.victims) == 0 {
+				p.current.notePreemption(chosen)
+			}
 			p.current.victims = append(p.current.victims, podName(victim))
 			return false, nil
 		}
@@ -31,6 +34,7 @@ func (p *profile) watchPreemption() {
 // orderedPreemption is upstream's preemption without chance.
 type orderedPreemption struct {
 	preemption.Interface
+	profile *profile
 }
 
 // GetOffsetAndNumCandidates looks at every node, from the first.
@@ -41,6 +45,7 @@ func (p orderedPreemption) GetOffsetAndNumCandidates(nodes int32) (int32, int32)
 // OrderedScoreFuncs prefers the candidate that upstream prefers to all others, and of equal ones
 // the one whose name comes first.
 func (p orderedPreemption) OrderedScoreFuncs(ctx context.Context, victims map[string]*extenderv1.Victims) []func(string) int64 {
+	p.profile.current.chosenBy = decidedBy(victims)
 	names := make([]string, 0, len(victims))
 	for name := range victims {
 		names = append(names, name)

@@ -23,9 +23,10 @@ type request struct {
 	Validate      bool   `json:"validate"`
 }
 
-// An answer holds the records of a request.
+// An answer holds the records of a request, and how often a kind of preemption occurred in them.
 type answer struct {
-	Records []record `json:"records"`
+	Records     []record       `json:"records"`
+	Preemptions map[string]int `json:"preemptions,omitempty"`
 }
 
 // A refusal says why there are none.
@@ -43,10 +44,10 @@ func serve(input io.Reader, output io.Writer) error {
 			continue
 		}
 		var reply any
-		if records, err := answerLine(lines.Bytes()); err != nil {
+		if answer, err := answerLine(lines.Bytes()); err != nil {
 			reply = refusal{err.Error()}
 		} else {
-			reply = answer{records}
+			reply = answer
 		}
 		if err := encoder.Encode(reply); err != nil {
 			return err
@@ -55,7 +56,7 @@ func serve(input io.Reader, output io.Writer) error {
 	return lines.Err()
 }
 
-func answerLine(line []byte) (records []record, err error) {
+func answerLine(line []byte) (answer *answer, err error) {
 	// One bad cluster must not end the others' run.
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -70,7 +71,7 @@ func answerLine(line []byte) (records []record, err error) {
 }
 
 // answer decides the pending pods of the request's cluster.
-func (r *request) answer() ([]record, error) {
+func (r *request) answer() (*answer, error) {
 	configuration, err := r.readConfiguration()
 	if err != nil {
 		return nil, err

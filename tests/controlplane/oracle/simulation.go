@@ -36,10 +36,12 @@ type simulation struct {
 	// The pod of the attempt.
 	next *v1.Pod
 	logs klog.Logger
+	// How often a kind of preemption occurred.
+	preemptions map[string]int
 }
 
 // decide decides every pending pod of a cluster once, in queue order.
-func decide(cluster *cluster, configuration *configuration, stateless bool) ([]record, error) {
+func decide(cluster *cluster, configuration *configuration, stateless bool) (*answer, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer func() {
 		cancel()
@@ -54,17 +56,18 @@ func decide(cluster *cluster, configuration *configuration, stateless bool) ([]r
 	if err != nil {
 		return nil, err
 	}
-	records := []record{}
+	answer := &answer{Records: []record{}}
 	for _, pod := range mine {
 		record, decided, err := simulation.decide(ctx, pod)
 		if err != nil {
 			return nil, fmt.Errorf("pod %q: %w", podName(pod.Pod), err)
 		}
 		if decided {
-			records = append(records, record)
+			answer.Records = append(answer.Records, record)
 		}
 	}
-	return records, nil
+	answer.Preemptions = simulation.preemptions
+	return answer, nil
 }
 
 // assign gives the pending pods to the profiles that decide for them. Those of others are left.
@@ -88,11 +91,12 @@ func assign(cluster *cluster, configuration *configuration) ([]pod, error) {
 
 func newSimulation(ctx context.Context, cluster *cluster, configuration *configuration, stateless bool) (*simulation, error) {
 	simulation := &simulation{
-		profiles:  map[string]*profile{},
-		nodes:     cluster.nodes,
-		stateless: stateless,
-		nextStart: cluster.latest.Add(time.Second),
-		logs:      klog.FromContext(ctx),
+		profiles:    map[string]*profile{},
+		preemptions: map[string]int{},
+		nodes:       cluster.nodes,
+		stateless:   stateless,
+		nextStart:   cluster.latest.Add(time.Second),
+		logs:        klog.FromContext(ctx),
 	}
 	client := simulation.client()
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -175,6 +179,9 @@ func (s *simulation) decide(ctx context.Context, pending pod) (record, bool, err
 	s.next, s.cleared = pod, nil
 	s.scheduler.ScheduleOne(ctx)
 	<-profile.ended
+	for _, kind := range attempt.exercised {
+		s.preemptions[kind]++
+	}
 	return attempt.record(s.nodes), true, s.conclude(attempt)
 }
 

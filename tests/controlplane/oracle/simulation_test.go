@@ -28,12 +28,12 @@ const threeNodes = `
 
 func answers(t *testing.T, request request) map[string]record {
 	t.Helper()
-	records, err := request.answer()
+	answer, err := request.answer()
 	if err != nil {
 		t.Fatal(err)
 	}
 	byPod := map[string]record{}
-	for _, record := range records {
+	for _, record := range answer.Records {
 		byPod[strings.TrimPrefix(record.Pod, "default/")] = record
 	}
 	return byPod
