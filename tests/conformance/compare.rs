@@ -1,5 +1,7 @@
 //! Both decide one cluster; every field of every record is compared.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use crate::deviations::DEVIATIONS;
@@ -11,6 +13,8 @@ use crate::subject::{Subject, bayplan};
 pub(crate) struct Comparison {
     /// Upstream's records, in their normal form.
     pub(crate) records: Vec<Value>,
+    /// How often a kind of preemption occurred in them.
+    pub(crate) preemptions: BTreeMap<String, u64>,
     /// The first difference.
     pub(crate) difference: Option<Difference>,
 }
@@ -40,19 +44,23 @@ pub(crate) fn compare(
     let upstream = oracle.decide(objects, &missing)?;
     let decided = match subject {
         Subject::Bayplan => bayplan(objects),
-        Subject::Upstream => oracle.decide(objects, &missing)?,
+        Subject::Upstream => oracle
+            .decide(objects, &missing)?
+            .map(|answer| answer.records),
     };
     let (mut ours, theirs) = match (decided, upstream) {
         (Ok(ours), Ok(theirs)) => (ours, theirs),
         (ours, theirs) => {
             return Ok(Comparison {
                 records: Vec::new(),
+                preemptions: BTreeMap::new(),
                 difference: Some(refused(ours.err(), theirs.err())),
             });
         }
     };
     ours = ours.into_iter().map(normal_form).collect();
-    let mut theirs: Vec<_> = theirs.into_iter().map(normal_form).collect();
+    let preemptions = theirs.preemptions;
+    let mut theirs: Vec<_> = theirs.records.into_iter().map(normal_form).collect();
     let records = theirs.clone();
     for (ours, theirs) in ours.iter_mut().zip(&mut theirs) {
         for deviation in DEVIATIONS {
@@ -75,6 +83,7 @@ pub(crate) fn compare(
     });
     Ok(Comparison {
         records,
+        preemptions,
         difference,
     })
 }

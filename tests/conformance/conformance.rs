@@ -25,6 +25,7 @@ use clap::Parser;
 use crate::generator::families::Families;
 use crate::generator::{Size, generate};
 use crate::judge::{Plan, judge};
+use crate::statistics::Demand;
 use crate::subject::Subject;
 
 /// What the run is asked to do.
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
     } else {
         Subject::Bayplan
     };
+    let demand = Demand::on(arguments.seeds, arguments.features.is_some());
     let families = arguments
         .features
         .unwrap_or_else(|| Families::of_plugins(&subject.plugins()));
@@ -103,13 +105,18 @@ fn main() -> ExitCode {
             for difference in &verdict.differences {
                 println!("{difference}");
             }
-            let idle = verdict.statistics.idle(&plan.families);
-            for sentence in &idle {
+            // Where something differs the run ends early, and shares mean nothing.
+            let shortfalls = if verdict.differences.is_empty() {
+                verdict.statistics.shortfalls(&plan.families, demand)
+            } else {
+                Vec::new()
+            };
+            for sentence in &shortfalls {
                 println!("conformance: {sentence}");
             }
             let count = verdict.differences.len();
             println!("conformance: {count} differences");
-            if count == 0 && idle.is_empty() {
+            if count == 0 && shortfalls.is_empty() {
                 ExitCode::SUCCESS
             } else {
                 ExitCode::FAILURE

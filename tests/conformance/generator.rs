@@ -5,6 +5,7 @@
 mod containers;
 mod dice;
 pub(crate) mod families;
+mod focus;
 mod node_affinity;
 mod nodes;
 mod owners;
@@ -22,6 +23,7 @@ use serde_json::{Value, json};
 
 use crate::generator::dice::Dice;
 use crate::generator::families::{Families, Family};
+use crate::generator::focus::Focus;
 
 /// Namespaces that pods live in. The last is never given as an object.
 const NAMESPACES: [&str; 4] = ["default", "team-a", "team-b", "unlisted"];
@@ -39,6 +41,7 @@ pub(crate) struct Size {
 #[derive(Debug)]
 struct Plan {
     dice: Dice,
+    focus: Focus,
     families: Families,
     /// The plugins that profiles may name.
     plugins: Vec<&'static str>,
@@ -46,8 +49,10 @@ struct Plan {
     nodes: Vec<String>,
     /// Names of the scheduler profiles; none means upstream's default one.
     schedulers: Vec<String>,
-    /// Of 100 containers, how many are large.
-    pressure: usize,
+    /// Of 100 containers, how many are large: of pods that run and of pods that wait.
+    pressure: (usize, usize),
+    /// Whether most running pods have started at the same time.
+    started_together: bool,
     /// Volumes and claims so far, which are numbered.
     volumes: usize,
     /// Whether a pod has a volume that fails attempts. With two of them it would be chance which
@@ -79,21 +84,24 @@ pub(crate) fn generate(
     plugins: &[&'static str],
 ) -> Vec<Value> {
     let mut dice = Dice::new(seed);
-    let families = families.draw(&mut dice);
+    let focus = Focus::draw(families, &mut dice);
+    let families = families.draw(focus, &mut dice);
     let mut node_count = dice.between(size.nodes.div_ceil(3).max(1), size.nodes.max(1));
-    if families.has(Family::Preemption) && dice.chance(50) {
+    if focus == Focus::Eviction {
         // Full, so that somebody has to go.
-        node_count = node_count.div_ceil(3);
+        node_count = node_count.div_ceil(4).max(2);
     }
-    // The fewer families refuse nodes, the more is left to the requests.
-    let pressure = *dice.pick(&[&5, &15, &40]) + 4 * 10_usize.saturating_sub(families.count());
+    let pressure = focus.pressure(&mut dice, families.count());
+    let started_together = focus == Focus::Eviction && dice.chance(40);
     let mut plan = Plan {
         dice,
+        focus,
         families,
         plugins: plugins.to_vec(),
         nodes: (1..=node_count).map(|n| format!("n{n:02}")).collect(),
         schedulers: Vec::new(),
         pressure,
+        started_together,
         volumes: 0,
         has_faulty_volume: false,
         claims: Vec::new(),
@@ -105,7 +113,7 @@ pub(crate) fn generate(
     objects.extend(owners::owners(&plan));
     objects.extend(volumes::storage(&mut plan));
     let pods = pods::pods(&mut plan, size.pods);
-    objects.extend(preemption::budgets(&mut plan));
+    objects.extend(preemption::budgets(&mut plan, &pods));
     objects.extend(pods);
     objects
 }

@@ -50,7 +50,9 @@ pub(crate) fn judge(plan: &Plan) -> anyhow::Result<Verdict> {
     for seed in plan.first..plan.first.saturating_add(plan.seeds) {
         let objects = generate(seed, plan.size, &plan.families, &plan.subject.plugins());
         let comparison = compare(&objects, plan.subject, &mut oracle)?;
-        verdict.statistics.add(&comparison.records);
+        verdict
+            .statistics
+            .add(&comparison.records, &comparison.preemptions);
         let Some(found) = comparison.difference else {
             continue;
         };

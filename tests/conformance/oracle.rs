@@ -1,5 +1,6 @@
 //! The oracle: upstream's own scheduler as a server on a pipe, one cluster a line.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -14,6 +15,14 @@ use crate::configuration::configuration;
 
 /// For one cluster on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
+
+/// What upstream says about a cluster.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) records: Vec<Value>,
+    /// How often a kind of preemption occurred in them.
+    pub(crate) preemptions: BTreeMap<String, u64>,
+}
 
 /// A running oracle; it ends when this is dropped.
 #[derive(Debug)]
@@ -51,7 +60,7 @@ impl Oracle {
         })
     }
 
-    /// Upstream's records for a cluster, decided without the `disabled` plugins, or why it takes no
+    /// Upstream's answer for a cluster, decided without the `disabled` plugins, or why it takes no
     /// such cluster.
     ///
     /// # Errors
@@ -60,7 +69,7 @@ impl Oracle {
         &mut self,
         objects: &[Value],
         disabled: &[&str],
-    ) -> anyhow::Result<Result<Vec<Value>, String>> {
+    ) -> anyhow::Result<Result<Answer, String>> {
         let request = json!({"cluster": documents(objects),
             "configuration": configuration(objects, disabled).to_string(), "validate": true});
         let requests = self.requests.as_mut().context("the oracle must listen")?;
@@ -74,11 +83,17 @@ impl Oracle {
         if let Some(error) = answer["error"].as_str().filter(|error| !error.is_empty()) {
             return Ok(Err(error.to_owned()));
         }
-        match answer["records"].take() {
-            Value::Array(records) => Ok(Ok(records)),
-            Value::Null => Ok(Ok(Vec::new())),
+        let records = match answer["records"].take() {
+            Value::Array(records) => records,
+            Value::Null => Vec::new(),
             _ => bail!("the oracle's records are no list"),
-        }
+        };
+        let preemptions = answer["preemptions"].as_object().into_iter().flatten();
+        let count = |(kind, count): (&String, &Value)| Some((kind.clone(), count.as_u64()?));
+        Ok(Ok(Answer {
+            records,
+            preemptions: preemptions.filter_map(count).collect(),
+        }))
     }
 }
 

@@ -1,11 +1,13 @@
 //! What a run has exercised, from upstream's records: an empty test must not pass.
 
+mod shortfall;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::Value;
 
-use crate::generator::families::Families;
+pub(crate) use shortfall::Demand;
 
 /// Counts over all records of a run.
 #[derive(Clone, Debug, Default)]
@@ -19,12 +21,18 @@ pub(crate) struct Statistics {
     scoring: BTreeMap<String, usize>,
     nominating: usize,
     with_victims: usize,
+    /// Records in which a kind of preemption occurred.
+    preemptions: BTreeMap<String, usize>,
 }
 
 impl Statistics {
-    /// Adds the records of a cluster.
-    pub(crate) fn add(&mut self, records: &[Value]) {
+    /// Adds the records of a cluster, and how often a kind of preemption occurred in them.
+    pub(crate) fn add(&mut self, records: &[Value], preemptions: &BTreeMap<String, u64>) {
         self.clusters += 1;
+        for (kind, count) in preemptions {
+            let count = usize::try_from(*count).unwrap_or(usize::MAX);
+            *self.preemptions.entry(kind.clone()).or_default() += count;
+        }
         for record in records {
             self.records += 1;
             let outcome = record["outcome"].as_str().unwrap_or_default();
@@ -40,22 +48,18 @@ impl Statistics {
         }
     }
 
-    /// Plugins that `families` should have exercised and did not.
-    pub(crate) fn idle(&self, families: &Families) -> Vec<String> {
-        let rejecting = families.rejecting().into_iter();
-        let rejecting = rejecting.filter(|plugin| !self.rejecting.contains_key(*plugin));
-        let scoring = families.scoring().into_iter();
-        let scoring = scoring.filter(|plugin| !self.scoring.contains_key(*plugin));
-        rejecting
-            .map(|plugin| format!("{plugin} has never refused a node"))
-            .chain(scoring.map(|plugin| format!("{plugin} has never told nodes apart")))
-            .collect()
+    /// The share of the records in tenths of a percent.
+    fn tenths(&self, count: usize) -> usize {
+        (count * 1000).checked_div(self.records).unwrap_or(0)
     }
 
     fn percent(&self, count: usize) -> String {
-        let tenths = (count * 1000).checked_div(self.records).unwrap_or(0);
-        format!("{}.{} %", tenths / 10, tenths % 10)
+        in_percent(self.tenths(count))
     }
+}
+
+fn in_percent(tenths: usize) -> String {
+    format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
 fn rejecting(record: &Value) -> BTreeSet<String> {
@@ -108,6 +112,9 @@ impl fmt::Display for Statistics {
             "with victims",
             self.percent(self.with_victims)
         )?;
+        for (kind, count) in &self.preemptions {
+            writeln!(f, "    {kind:<32} {:>8}", self.percent(*count))?;
+        }
         writeln!(f, "  {:<34} {:>8} {:>8}", "plugin", "refuses", "scores")?;
         let plugins: BTreeSet<_> = self.rejecting.keys().chain(self.scoring.keys()).collect();
         for plugin in plugins {
@@ -124,31 +131,5 @@ impl fmt::Display for Statistics {
             )?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn idle_plugins_are_named() {
-        let families: Families = "ports".parse().unwrap();
-        let mut statistics = Statistics::default();
-        let score = |fit: i64| json!({"plugins": {"NodeResourcesFit": {"normalized": fit}}});
-        statistics.add(&[json!({"outcome": "scheduled",
-            "rejections": {"n3": {"plugin": "NodePorts", "reasons": ["x"]}},
-            "scores": {"n1": score(7), "n2": {}}})]);
-        assert_eq!(
-            statistics.idle(&families),
-            [
-                "NodeResourcesFit has never refused a node",
-                "NodeResourcesBalancedAllocation has never told nodes apart"
-            ]
-        );
-        statistics.add(&[json!({"scores": {"n1": score(7), "n2": score(7)}})]);
-        assert_eq!(statistics.scoring["NodeResourcesFit"], 1);
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::generator::Plan;
 use crate::generator::dice::Dice;
 use crate::generator::families::Family;
+use crate::generator::focus::Focus;
 
 /// An extended resource, of which limits and requests are equal.
 pub(super) const GPU: &str = "example.com/gpu";
@@ -19,18 +20,26 @@ const IMAGES: [&str; 6] = [
 ];
 
 /// Writes containers and requests into the `spec` of a pod.
-pub(super) fn add(plan: &mut Plan, spec: &mut Value) {
+pub(super) fn add(plan: &mut Plan, spec: &mut Value, is_running: bool) {
+    let (running, waiting) = plan.pressure;
+    let pressure = if is_running { running } else { waiting };
     let is_pod_level = plan.wants(Family::PodLevel, 30);
-    let count = *plan.dice.pick(&[&1, &1, &1, &2, &3]);
+    let requests = match plan.focus {
+        _ if is_pod_level => Requests::Small,
+        Focus::Eviction => Requests::Moderate { pressure },
+        Focus::Mixed | Focus::Storage => Requests::Any { pressure },
+    };
+    let most = if plan.focus == Focus::Eviction { 2 } else { 3 };
+    let count = *plan.dice.pick(&[&1, &1, &1, &2, &most]);
     let containers: Vec<_> = (0..count)
-        .map(|n| container(plan, &format!("c{n}"), is_pod_level))
+        .map(|n| container(plan, &format!("c{n}"), requests))
         .collect();
     spec["containers"] = containers.into();
     if plan.dice.chance(30) {
         let count = plan.dice.between(1, 3);
         let mut inits = Vec::new();
         for n in 0..count {
-            let mut init = container(plan, &format!("i{n}"), is_pod_level);
+            let mut init = container(plan, &format!("i{n}"), requests);
             if plan.dice.chance(50) {
                 init["restartPolicy"] = "Always".into();
             }
@@ -50,17 +59,40 @@ pub(super) fn add(plan: &mut Plan, spec: &mut Value) {
     }
 }
 
-fn container(plan: &mut Plan, name: &str, is_small: bool) -> Value {
+/// What a container may ask for.
+#[derive(Clone, Copy, Debug)]
+enum Requests {
+    /// Little enough for what the pod asks for as a whole.
+    Small,
+    /// `pressure` of 100 are large, but fit on an empty node.
+    Moderate { pressure: usize },
+    /// `pressure` of 100 are large, some too large for any node.
+    Any { pressure: usize },
+}
+
+fn container(plan: &mut Plan, name: &str, requests: Requests) -> Value {
     let image = if plan.families.has(Family::Images) {
         plan.dice.pick(&IMAGES)
     } else {
         "nginx"
     };
     let mut container = json!({"name": name, "image": image});
-    let resources = if is_small {
-        small_resources(plan)
-    } else {
-        resources(plan)
+    let resources = match requests {
+        Requests::Small => small_resources(plan),
+        Requests::Moderate { pressure } => {
+            let large = [
+                ["500m", "750m", "1", "1", "1500m"],
+                ["512Mi", "1Gi", "1Gi", "1500M", "2Gi"],
+            ];
+            resources(plan, pressure, large)
+        }
+        Requests::Any { pressure } => {
+            let large = [
+                ["1", "1500m", "2", "3.5", "9"],
+                ["1Gi", "3Gi", "2500M", "3.5Gi", "20Gi"],
+            ];
+            resources(plan, pressure, large)
+        }
     };
     if resources.as_object().is_some_and(|some| !some.is_empty()) {
         container["resources"] = resources;
@@ -68,14 +100,15 @@ fn container(plan: &mut Plan, name: &str, is_small: bool) -> Value {
     container
 }
 
-fn resources(plan: &mut Plan) -> Value {
+/// `pressure` of 100 containers ask for one of these amounts of CPU and memory.
+fn resources(plan: &mut Plan, pressure: usize, large: [[&str; 5]; 2]) -> Value {
     let mut requests = json!({});
     let mut limits = json!({});
-    let is_large = plan.dice.chance(plan.pressure);
+    let is_large = plan.dice.chance(pressure);
     let dice = &mut plan.dice;
     if dice.chance(75) {
         requests["cpu"] = if is_large {
-            dice.pick(&["1", "1500m", "2", "3.5", "9"])
+            dice.pick(&large[0])
         } else {
             dice.pick(&["0", "1m", "50m", "100m", "0.25", "333m", "500m"])
         }
@@ -83,7 +116,7 @@ fn resources(plan: &mut Plan) -> Value {
     }
     if dice.chance(70) {
         requests["memory"] = if is_large {
-            dice.pick(&["1Gi", "3Gi", "2500M", "3.5Gi", "20Gi"])
+            dice.pick(&large[1])
         } else {
             dice.pick(&["0", "1", "64Mi", "128Mi", "200Mi", "100M", "0.5Gi"])
         }
@@ -175,8 +208,11 @@ pub(super) fn add_granted(plan: &mut Plan, pod: &mut Value) {
     pod["status"]["containerStatuses"] = statuses.into();
     if plan.dice.chance(40) {
         let reason = plan.dice.pick(&["Infeasible", "Deferred"]);
-        pod["status"]["conditions"] =
-            json!([{"type": "PodResizePending", "status": "True", "reason": reason}]);
+        let pending = json!({"type": "PodResizePending", "status": "True", "reason": reason});
+        match pod["status"]["conditions"].as_array_mut() {
+            Some(conditions) => conditions.push(pending),
+            None => pod["status"]["conditions"] = json!([pending]),
+        }
     }
 }
 

@@ -1,12 +1,10 @@
 //! Families of features: what a cluster may be made of, and which plugins that is for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use crate::generator::dice::Dice;
-
-/// Of 100 clusters, how many have a given family.
-const SHARE_OF_CLUSTERS: usize = 60;
+use crate::generator::focus::Focus;
 
 /// A family of features that is in a cluster or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,24 +36,27 @@ pub(crate) enum Family {
     Profiles,
 }
 
+/// Plugins, each with the share of records in percent in which it must do its part.
+pub(crate) type Floors = [(&'static str, usize)];
+
 /// What is known about a family.
 struct Description {
     family: Family,
     name: &'static str,
     /// The plugins without which the family makes no sense.
     plugins: &'static [&'static str],
-    /// Plugins that must refuse a node somewhere when the family is on.
-    rejecting: &'static [&'static str],
-    /// Plugins that must tell nodes apart somewhere when the family is on.
-    scoring: &'static [&'static str],
+    /// Plugins that must refuse nodes when the family is on.
+    rejecting: &'static Floors,
+    /// Plugins that must tell nodes apart when the family is on.
+    scoring: &'static Floors,
 }
 
 const fn described(
     family: Family,
     name: &'static str,
     plugins: &'static [&'static str],
-    rejecting: &'static [&'static str],
-    scoring: &'static [&'static str],
+    rejecting: &'static Floors,
+    scoring: &'static Floors,
 ) -> Description {
     Description {
         family,
@@ -78,25 +79,28 @@ const FAMILIES: [Description; 16] = [
         Family::Basic,
         "basic",
         &[],
-        &["NodeResourcesFit"],
-        &["NodeResourcesFit", "NodeResourcesBalancedAllocation"],
+        &[("NodeResourcesFit", 40)],
+        &[
+            ("NodeResourcesFit", 20),
+            ("NodeResourcesBalancedAllocation", 20),
+        ],
     ),
     described(
         Family::Taints,
         "taints",
         &[],
-        &["TaintToleration", "NodeUnschedulable"],
-        &["TaintToleration"],
+        &[("TaintToleration", 15), ("NodeUnschedulable", 10)],
+        &[("TaintToleration", 5)],
     ),
     described(
         Family::NodeAffinity,
         "nodeaffinity",
         &[],
-        &["NodeAffinity"],
-        &["NodeAffinity"],
+        &[("NodeAffinity", 6)],
+        &[("NodeAffinity", 4)],
     ),
-    described(Family::Ports, "ports", &[], &["NodePorts"], &[]),
-    described(Family::Images, "images", &[], &[], &["ImageLocality"]),
+    described(Family::Ports, "ports", &[], &[("NodePorts", 4)], &[]),
+    described(Family::Images, "images", &[], &[], &[("ImageLocality", 8)]),
     described(Family::Gates, "gates", &[], &[], &[]),
     described(Family::Priorities, "priorities", &[], &[], &[]),
     described(Family::PodLevel, "podlevel", &[], &[], &[]),
@@ -105,29 +109,34 @@ const FAMILIES: [Description; 16] = [
         Family::Spread,
         "spread",
         &["PodTopologySpread"],
-        &["PodTopologySpread"],
-        &["PodTopologySpread"],
+        &[("PodTopologySpread", 4)],
+        &[("PodTopologySpread", 6)],
     ),
     described(
         Family::Owners,
         "owners",
         &["PodTopologySpread"],
         &[],
-        &["PodTopologySpread"],
+        &[("PodTopologySpread", 1)],
     ),
     described(
         Family::PodAffinity,
         "podaffinity",
         &["InterPodAffinity"],
-        &["InterPodAffinity"],
-        &["InterPodAffinity"],
+        &[("InterPodAffinity", 5)],
+        &[("InterPodAffinity", 6)],
     ),
     described(
         Family::Volumes,
         "volumes",
         &VOLUME_PLUGINS,
-        &VOLUME_PLUGINS,
-        &["VolumeBinding"],
+        &[
+            ("VolumeRestrictions", 4),
+            ("NodeVolumeLimits", 5),
+            ("VolumeBinding", 10),
+            ("VolumeZone", 4),
+        ],
+        &[("VolumeBinding", 4)],
     ),
     described(
         Family::Preemption,
@@ -140,7 +149,7 @@ const FAMILIES: [Description; 16] = [
         Family::DeclaredFeatures,
         "declaredfeatures",
         &["NodeDeclaredFeatures"],
-        &["NodeDeclaredFeatures"],
+        &[("NodeDeclaredFeatures", 3)],
         &[],
     ),
     described(Family::Profiles, "profiles", &[], &[], &[]),
@@ -174,23 +183,36 @@ impl Families {
         self.0.len()
     }
 
-    /// What one cluster is made of: the basics, and some of the others.
-    pub(crate) fn draw(&self, dice: &mut Dice) -> Self {
-        let is_drawn =
-            |family: &&Family| dice.chance(SHARE_OF_CLUSTERS) || **family == Family::Basic;
+    /// What one cluster is made of: the basics, what it is about, and some of the others.
+    pub(super) fn draw(&self, focus: Focus, dice: &mut Dice) -> Self {
+        let is_drawn = |family: &&Family| {
+            let is_sure = **family == Family::Basic || focus.family() == Some(**family);
+            dice.chance(focus.share_of_families()) || is_sure
+        };
         Self(self.0.iter().filter(is_drawn).copied().collect())
     }
 
-    /// The plugins that must refuse a node somewhere.
-    pub(crate) fn rejecting(&self) -> BTreeSet<&'static str> {
-        let plugins = self.0.iter().flat_map(|one| description(*one).rejecting);
-        plugins.copied().collect()
+    /// The plugins that must refuse nodes, with the share of records in percent.
+    pub(crate) fn rejecting(&self) -> BTreeMap<&'static str, usize> {
+        self.highest(|known| known.rejecting)
     }
 
-    /// The plugins that must tell nodes apart somewhere.
-    pub(crate) fn scoring(&self) -> BTreeSet<&'static str> {
-        let plugins = self.0.iter().flat_map(|one| description(*one).scoring);
-        plugins.copied().collect()
+    /// The plugins that must tell nodes apart, with the share of records in percent.
+    pub(crate) fn scoring(&self) -> BTreeMap<&'static str, usize> {
+        self.highest(|known| known.scoring)
+    }
+
+    fn highest(
+        &self,
+        floors: impl Fn(&'static Description) -> &'static Floors,
+    ) -> BTreeMap<&'static str, usize> {
+        let mut highest = BTreeMap::new();
+        let all = self.0.iter().flat_map(|one| floors(description(*one)));
+        for (plugin, floor) in all {
+            let known = highest.entry(*plugin).or_default();
+            *known = (*floor).max(*known);
+        }
+        highest
     }
 
     /// The names, joined by commas.

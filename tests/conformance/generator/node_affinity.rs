@@ -6,7 +6,7 @@ use crate::generator::Plan;
 
 /// Writes what the pod wants of nodes into its `spec`.
 pub(super) fn add(plan: &mut Plan, spec: &mut Value) {
-    if plan.dice.chance(30) {
+    if plan.dice.chance(25) {
         spec["nodeSelector"] = match plan.dice.below(4) {
             0 => json!({"disk": "ssd"}),
             1 => json!({"disk": ""}),
@@ -14,7 +14,7 @@ pub(super) fn add(plan: &mut Plan, spec: &mut Value) {
             _ => json!({"disk": "hdd", "rack": "1"}),
         };
     }
-    if plan.dice.chance(70) {
+    if plan.dice.chance(80) {
         let affinity = affinity(plan);
         if affinity.as_object().is_some_and(|some| !some.is_empty()) {
             spec["affinity"]["nodeAffinity"] = affinity;
@@ -25,13 +25,13 @@ pub(super) fn add(plan: &mut Plan, spec: &mut Value) {
 /// A node affinity; also used as `addedAffinity`.
 pub(super) fn affinity(plan: &mut Plan) -> Value {
     let mut affinity = json!({});
-    if plan.dice.chance(55) {
+    if plan.dice.chance(45) {
         let count = plan.dice.between(1, 3);
         let terms: Vec<_> = (0..count).map(|_| term(plan)).collect();
         affinity["requiredDuringSchedulingIgnoredDuringExecution"] =
             json!({"nodeSelectorTerms": terms});
     }
-    if plan.dice.chance(60) {
+    if plan.dice.chance(75) {
         let count = plan.dice.between(1, 3);
         let preferred: Vec<_> = (0..count)
             .map(|_| {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::generator::families::Family;
+use crate::generator::focus::Focus;
 use crate::generator::{Plan, containers, taints};
 
 pub(super) fn nodes(plan: &mut Plan) -> Vec<Value> {
@@ -78,11 +79,25 @@ fn labels(plan: &mut Plan, name: &str) -> Map<String, Value> {
 
 fn allocatable(plan: &mut Plan) -> Value {
     let dice = &mut plan.dice;
-    let cpu = dice.pick(&["1", "2", "3500m", "4", "8"]);
-    let memory = dice.pick(&["2Gi", "4Gi", "4000000000", "8Gi", "7999M"]);
-    let pods = dice.pick(&["2", "4", "8", "20", "110"]);
+    let (cpu, memory, pods) = match plan.focus {
+        Focus::Mixed => (
+            dice.pick(&["1", "2", "3500m", "4", "8"]),
+            dice.pick(&["2Gi", "4Gi", "4000000000", "8Gi", "7999M"]),
+            dice.pick(&["2", "4", "8", "20", "110"]),
+        ),
+        Focus::Storage => (
+            dice.pick(&["6", "8", "16"]),
+            dice.pick(&["8Gi", "16000M", "32Gi"]),
+            dice.pick(&["8", "20", "110"]),
+        ),
+        Focus::Eviction => (
+            dice.pick(&["3500m", "4", "4", "6"]),
+            dice.pick(&["6Gi", "8Gi", "7999M"]),
+            dice.pick(&["4", "8", "20", "110"]),
+        ),
+    };
     let mut room = json!({"cpu": cpu, "memory": memory, "pods": pods});
-    if dice.chance(70) {
+    if dice.chance(if plan.focus == Focus::Mixed { 70 } else { 95 }) {
         room["ephemeral-storage"] = dice.pick(&["1Gi", "10Gi", "20G"]).into();
     }
     if dice.chance(40) {

@@ -9,12 +9,8 @@ use crate::generator::{
 };
 
 pub(super) fn pods(plan: &mut Plan, count: usize) -> Vec<Value> {
-    let most = if plan.families.has(Family::Preemption) {
-        80
-    } else {
-        50
-    };
-    let running = count * plan.dice.between(10, most) / 100;
+    let (least, most) = plan.focus.share_of_running();
+    let running = count * plan.dice.between(least, most) / 100;
     let mut pods = Vec::new();
     for number in 0..count {
         let is_running = number < running;
@@ -32,23 +28,23 @@ fn pod(plan: &mut Plan, number: usize, is_running: bool) -> Vec<Value> {
         "metadata": {"name": name, "namespace": namespace, "labels": selectors::pod_labels(plan)},
         "spec": {}});
     let spec = &mut pod["spec"];
-    containers::add(plan, spec);
+    containers::add(plan, spec, is_running);
     if let Some(scheduler) = scheduler(plan) {
         spec["schedulerName"] = scheduler.into();
     }
     if plan.wants(Family::Taints, 60) {
         spec["tolerations"] = taints::tolerations(plan).into();
     }
-    if plan.wants(Family::NodeAffinity, 40) {
+    if plan.wants(Family::NodeAffinity, 50) {
         node_affinity::add(plan, spec);
     }
     if plan.wants(Family::Ports, 40) {
         ports::add(plan, spec);
     }
-    if plan.wants(Family::Spread, 45) {
+    if plan.wants(Family::Spread, 55) {
         spec["topologySpreadConstraints"] = spread::constraints(plan).into();
     }
-    if plan.wants(Family::PodAffinity, 40) {
+    if plan.wants(Family::PodAffinity, 48) {
         pod_affinity::add(plan, spec);
     }
     if preemption::has_priorities(plan)
@@ -60,7 +56,7 @@ fn pod(plan: &mut Plan, number: usize, is_running: bool) -> Vec<Value> {
         let volume = json!({"name": "oci", "image": {"reference": "registry.example/app:v1"}});
         spec["volumes"] = json!([volume]);
     }
-    if plan.wants(Family::DeclaredFeatures, 15) {
+    if plan.wants(Family::DeclaredFeatures, 28) {
         spec["containers"][0]["restartPolicy"] = "Never".into();
         spec["containers"][0]["restartPolicyRules"] = json!([{"action": "RestartAllContainers",
             "exitCodes": {"operator": "In", "values": [42]}}]);
@@ -69,7 +65,7 @@ fn pod(plan: &mut Plan, number: usize, is_running: bool) -> Vec<Value> {
         pod["metadata"]["ownerReferences"] = json!([owners::owner(plan)]);
     }
     let mut objects = Vec::new();
-    if plan.wants(Family::Volumes, 45) {
+    if plan.wants(Family::Volumes, plan.focus.share_of_volumes()) {
         objects = volumes::add(plan, &mut pod);
         // Each profile of upstream keeps a book of assumed volumes of its own; Bayplan keeps one
         // (docs/compatibility.md). All pods with claims go to one profile.
@@ -112,6 +108,12 @@ fn run(plan: &mut Plan, pod: &mut Value) {
         2 | 3 => {
             pod["metadata"]["deletionTimestamp"] = "2024-01-01T01:00:00Z".into();
             pod["metadata"]["deletionGracePeriodSeconds"] = 30.into();
+            if plan.wants(Family::Preemption, 60) {
+                pod["status"]["conditions"] = json!([preemption::disruption(plan)]);
+            }
+        }
+        _ if plan.started_together => {
+            pod["status"]["startTime"] = "2024-01-01T02:30:00Z".into();
         }
         4..=8 => {
             let minute = plan.dice.between(10, 59);

@@ -100,6 +100,9 @@ fn plugins(plan: &mut Plan) -> Value {
             plugins["score"]["disabled"] = named(&["*"]);
         }
     }
+    if dice.chance(10) {
+        plugins["postFilter"]["disabled"] = named(&["DefaultPreemption"]);
+    }
     if dice.chance(15) {
         // Another order: what is enabled at the point itself goes first.
         plugins["filter"]["enabled"] = named(&dice.hand(&filters, 2));
@@ -128,6 +131,20 @@ fn plugin_config(plan: &mut Plan) -> Value {
     }
     if plan.plugins.contains(&"PodTopologySpread") && plan.dice.chance(30) {
         config["podTopologySpread"] = default_spread(plan);
+    }
+    if plan.plugins.contains(&"DefaultPreemption") && plan.dice.chance(40) {
+        // The number of candidates does not matter: both look at all.
+        config["defaultPreemption"] = json!({
+            "minCandidateNodesPercentage": plan.dice.between(0, 100),
+            "minCandidateNodesAbsolute": plan.dice.between(1, 20)});
+    }
+    if plan.plugins.contains(&"VolumeBinding") && plan.dice.chance(40) {
+        config["volumeBinding"]["shape"] = match plan.dice.below(3) {
+            0 => json!([{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]),
+            1 => json!([{"utilization": 0, "score": 10}, {"utilization": 5, "score": 2},
+                {"utilization": 40, "score": 9}, {"utilization": 100, "score": 1}]),
+            _ => json!([{"utilization": 30, "score": 4}]),
+        };
     }
     config
 }

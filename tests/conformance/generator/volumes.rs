@@ -1,6 +1,8 @@
 //! Volumes of all kinds: storage classes, drivers and their limits, and what stands around claims.
 
+mod capacities;
 mod claims;
+mod persistent;
 
 use serde_json::{Value, json};
 
@@ -8,6 +10,7 @@ pub(super) use claims::add;
 
 use crate::generator::Plan;
 use crate::generator::families::Family;
+use crate::generator::focus::Focus;
 
 /// A driver whose free storage is not published, and one whose is.
 const DRIVERS: [&str; 2] = ["csi.example.com", "capacity.example.com"];
@@ -20,6 +23,9 @@ const CLOUD_DRIVERS: [&str; 5] = [
     "cinder.csi.openstack.org",
     "pxd.portworx.com",
 ];
+
+/// The classes of the driver whose free storage is published.
+const CAPACITY_CLASSES: [&str; 2] = ["capacity", "capacity-2"];
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
@@ -35,9 +41,14 @@ pub(super) fn storage(plan: &mut Plan) -> Vec<Value> {
                 "preventPodSchedulingIfMissing": name == DRIVERS[0] && plan.dice.chance(40)}})
     }));
     objects.extend(csi_nodes(plan));
-    objects.extend(capacities(plan));
-    let count = plan.dice.between(4, 14);
-    let volumes: Vec<_> = (0..count).map(|_| free_volume(plan)).collect();
+    for class in CAPACITY_CLASSES {
+        objects.extend(capacities::capacities(plan, class));
+    }
+    let count = match plan.focus {
+        Focus::Storage => plan.dice.between(15, 40),
+        Focus::Mixed | Focus::Eviction => plan.dice.between(4, 14),
+    };
+    let volumes: Vec<_> = (0..count).map(|_| persistent::free(plan)).collect();
     objects.extend(attachments(plan, &volumes));
     objects.extend(volumes);
     objects
@@ -77,7 +88,8 @@ fn classes() -> Vec<Value> {
             "kubernetes.io/no-provisioner",
             "WaitForFirstConsumer",
         ),
-        class("capacity", DRIVERS[1], "WaitForFirstConsumer"),
+        class(CAPACITY_CLASSES[0], DRIVERS[1], "WaitForFirstConsumer"),
+        class(CAPACITY_CLASSES[1], DRIVERS[1], "WaitForFirstConsumer"),
         class("in-tree", "kubernetes.io/gce-pd", "WaitForFirstConsumer"),
     ]
 }
@@ -96,8 +108,14 @@ fn csi_nodes(plan: &mut Plan) -> Vec<Value> {
             .into_iter()
             .map(|name| {
                 let mut driver = json!({"name": name, "nodeID": node, "topologyKeys": [ZONE]});
-                if plan.dice.chance(75) {
-                    driver["allocatable"]["count"] = (*plan.dice.pick(&[&1, &1, &2, &4])).into();
+                // Small, but not so that nothing else is ever asked.
+                let (percent, counts) = if name == DRIVERS[1] {
+                    (40, [&2, &2, &4, &8])
+                } else {
+                    (75, [&1, &1, &2, &4])
+                };
+                if plan.dice.chance(percent) {
+                    driver["allocatable"]["count"] = (*plan.dice.pick(&counts)).into();
                 }
                 driver
             })
@@ -108,123 +126,4 @@ fn csi_nodes(plan: &mut Plan) -> Vec<Value> {
         );
     }
     objects
-}
-
-fn capacities(plan: &mut Plan) -> Vec<Value> {
-    let mut objects = Vec::new();
-    for zone in ["z1", "z2", "z3"] {
-        if plan.dice.chance(85) {
-            let mut object = json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
-                "metadata": {"name": format!("capacity-{zone}"), "namespace": "default"},
-                "storageClassName": "capacity",
-                "nodeTopology": {"matchLabels": {ZONE: zone}},
-                "capacity": plan.dice.pick(&["0", "7Gi", "20Gi", "100Gi"])});
-            if plan.dice.chance(30) {
-                object["maximumVolumeSize"] = plan.dice.pick(&["2Gi", "50Gi"]).into();
-            }
-            objects.push(object);
-        }
-    }
-    objects
-}
-
-/// A volume that waits for a claim.
-fn free_volume(plan: &mut Plan) -> Value {
-    let class = plan.dice.pick(&["static", "static", "late"]);
-    let mut volume = volume(plan, class);
-    volume["status"]["phase"] = plan
-        .dice
-        .pick(&["Available", "Available", "Available", "Released", "Pending"])
-        .into();
-    volume
-}
-
-/// A volume with a number of its own. No two have the same size, since upstream takes any of those.
-fn volume(plan: &mut Plan, class: &str) -> Value {
-    plan.volumes += 1;
-    let number = plan.volumes;
-    let mode = plan.dice.pick(&[
-        "ReadWriteOnce",
-        "ReadWriteOnce",
-        "ReadWriteMany",
-        "ReadWriteOncePod",
-    ]);
-    let mut volume = json!({"apiVersion": "v1", "kind": "PersistentVolume",
-        "metadata": {"name": format!("pv-{number:02}"), "labels": {}},
-        "spec": {"capacity": {"storage": format!("{}Mi", 1024 * plan.dice.between(1, 8) + number)},
-            "accessModes": [mode], "persistentVolumeReclaimPolicy": "Retain",
-            "storageClassName": class}});
-    add_source(plan, &mut volume["spec"], number);
-    add_place(plan, &mut volume);
-    volume
-}
-
-fn add_source(plan: &mut Plan, spec: &mut Value, number: usize) {
-    match plan.dice.below(14) {
-        0 => spec["gcePersistentDisk"] = json!({"pdName": format!("pd-{number}")}),
-        1 => spec["nfs"] = json!({"server": "nfs.example.com", "path": "/"}),
-        2 => {
-            let is_faulty = plan.dice.chance(20);
-            spec["awsElasticBlockStore"] = json!({"volumeID": ebs_volume(plan, is_faulty)});
-        }
-        3 => {
-            let is_faulty = plan.dice.chance(20);
-            spec["azureDisk"] = azure_disk(plan, is_faulty);
-        }
-        4 => spec["cinder"] = json!({"volumeID": plan.dice.pick(&["d1", "d2"])}),
-        5 => spec["portworxVolume"] = json!({"volumeID": plan.dice.pick(&["d1", "d2"])}),
-        driver => {
-            let driver = DRIVERS[usize::from(driver == 6)];
-            // Two volumes may be the same one behind the driver.
-            let handle = format!(
-                "handle-{}",
-                number - number % 2 * usize::from(driver.len() < 15)
-            );
-            spec["csi"] = json!({"driver": driver, "volumeHandle": handle});
-        }
-    }
-}
-
-/// A disk of AWS; a faulty one cannot be translated for its driver.
-fn ebs_volume(plan: &mut Plan, is_faulty: bool) -> &'static str {
-    if is_faulty {
-        return "aws://z1/d1";
-    }
-    plan.dice
-        .pick(&["d1", "d2", "aws://z1/vol-1", "vol-1", "aws:///vol-2"])
-}
-
-/// A disk of Azure; a faulty one is not managed and cannot be translated for its driver.
-fn azure_disk(plan: &mut Plan, is_faulty: bool) -> Value {
-    if is_faulty {
-        let address = "https://example.blob.core.windows.net/vhds/d1.vhd";
-        return json!({"diskName": "d", "diskURI": address, "kind": "Dedicated"});
-    }
-    let addresses = ["/subscriptions/s/d1", "/subscriptions/s/d2"];
-    json!({"diskName": "d", "diskURI": plan.dice.pick(&addresses), "kind": "Managed"})
-}
-
-/// Ties a volume to nodes, by affinity or by the labels that came before it.
-fn add_place(plan: &mut Plan, volume: &mut Value) {
-    let at = plan.dice.below(plan.nodes.len());
-    let (key, value) = match plan.dice.below(10) {
-        0 | 1 => ("kubernetes.io/hostname", plan.nodes[at].clone()),
-        2..=4 => (ZONE, plan.dice.pick(&["z1", "z2", "z3"]).to_owned()),
-        5 | 6 => {
-            let key = plan.dice.pick(&[
-                ZONE,
-                "topology.kubernetes.io/region",
-                "failure-domain.beta.kubernetes.io/zone",
-            ]);
-            volume["metadata"]["labels"][key] = match key {
-                "topology.kubernetes.io/region" => plan.dice.pick(&["r1", "r2"]),
-                _ => plan.dice.pick(&["z1", "z2", "z1__z3"]),
-            }
-            .into();
-            return;
-        }
-        _ => return,
-    };
-    volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"] =
-        json!([{"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}]);
 }

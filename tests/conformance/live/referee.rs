@@ -78,6 +78,7 @@ impl Referee {
         let mut cluster = cluster.to_vec();
         cluster.insert(0, profile());
         let theirs = self.oracle.decide(&cluster, &[])?;
+        let theirs = theirs.map(|answer| answer.records);
         let ours = subject::bayplan(&cluster);
         Ok(match (best(theirs), best(ours)) {
             (Ok(theirs), Ok(ours)) => {

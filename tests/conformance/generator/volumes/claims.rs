@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::generator::Plan;
-use crate::generator::volumes::{azure_disk, ebs_volume, volume};
+use crate::generator::focus::Focus;
+use crate::generator::volumes::CAPACITY_CLASSES;
+use crate::generator::volumes::persistent::{azure_disk, ebs_volume, volume};
 
 /// Gives the pod volumes; returns the objects that are made for them.
 pub(in crate::generator) fn add(plan: &mut Plan, pod: &mut Value) -> Vec<Value> {
@@ -24,22 +26,19 @@ pub(in crate::generator) fn add(plan: &mut Plan, pod: &mut Value) -> Vec<Value> 
 
 fn one(plan: &mut Plan, pod: &Value, index: usize, objects: &mut Vec<Value>) -> Value {
     let namespace = text(&pod["metadata"]["namespace"]);
-    match plan.dice.below(12) {
-        0 | 1 => inline(plan),
-        2 => ephemeral(plan, pod, index, objects),
-        3 | 4 => {
-            let known: Vec<_> = plan
-                .claims
-                .iter()
-                .filter(|(space, _)| *space == namespace)
-                .collect();
-            let known: Vec<_> = known.into_iter().map(|(_, name)| name.clone()).collect();
-            match known.len() {
-                0 => json!({"emptyDir": {}}),
-                count => reference(&known[plan.dice.below(count)]),
-            }
-        }
-        5 if plan.dice.chance(20) => reference("missing"),
+    let [inline_disks, shared_claims] = match plan.focus {
+        Focus::Storage => [20, 25],
+        Focus::Mixed | Focus::Eviction => [17, 17],
+    };
+    if plan.dice.chance(inline_disks) {
+        return inline(plan);
+    }
+    if plan.dice.chance(shared_claims) {
+        return shared(plan, &namespace);
+    }
+    match plan.dice.below(80) {
+        0..=7 => ephemeral(plan, pod, index, objects),
+        8 | 9 => reference("missing"),
         _ => {
             plan.volumes += 1;
             let name = format!("claim-{:02}", plan.volumes);
@@ -47,6 +46,16 @@ fn one(plan: &mut Plan, pod: &Value, index: usize, objects: &mut Vec<Value>) -> 
             plan.claims.push((namespace, name.clone()));
             reference(&name)
         }
+    }
+}
+
+/// A claim that another pod of the namespace names too.
+fn shared(plan: &mut Plan, namespace: &str) -> Value {
+    let known = plan.claims.iter();
+    let known: Vec<_> = known.filter(|(space, _)| space == namespace).collect();
+    match known.len() {
+        0 => json!({"emptyDir": {}}),
+        count => reference(&known[plan.dice.below(count)].1.clone()),
     }
 }
 
@@ -62,11 +71,11 @@ fn reference(claim: &str) -> Value {
 fn inline(plan: &mut Plan) -> Value {
     let which = plan.dice.below(10);
     if which == 4 {
-        let is_faulty = plan.takes_faulty_volume(10);
+        let is_faulty = plan.takes_faulty_volume(3);
         return json!({"azureDisk": azure_disk(plan, is_faulty)});
     }
     if which == 5 {
-        let is_faulty = plan.takes_faulty_volume(10);
+        let is_faulty = plan.takes_faulty_volume(3);
         return json!({"awsElasticBlockStore": {"volumeID": ebs_volume(plan, is_faulty)}});
     }
     let dice = &mut plan.dice;
@@ -117,41 +126,53 @@ fn ephemeral(plan: &mut Plan, pod: &Value, index: usize, objects: &mut Vec<Value
 
 /// A claim in one of the states that claims get into, and the volume that it is bound to.
 fn claim(plan: &mut Plan, namespace: &str, name: &str, objects: &mut Vec<Value>) {
-    let mode = plan.dice.pick(&[
-        "ReadWriteOnce",
-        "ReadWriteOnce",
-        "ReadWriteMany",
-        "ReadWriteOncePod",
-    ]);
-    let class = plan.dice.pick(&[
-        "late", "zonal", "static", "static", "capacity", "capacity", "in-tree",
-    ]);
-    let size = plan.dice.pick(&["1Gi", "2Gi", "3Gi", "5Gi", "30Gi"]);
+    let mode = plan
+        .dice
+        .pick(&["ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod"]);
+    let [first, second] = CAPACITY_CLASSES;
+    let class = match plan.focus {
+        Focus::Storage => plan.dice.pick(&[
+            "late", "zonal", "static", "static", "static", first, first, first, first, second,
+            second, second, "in-tree",
+        ]),
+        Focus::Mixed | Focus::Eviction => plan.dice.pick(&[
+            "late", "zonal", "static", "static", first, second, "in-tree",
+        ]),
+    };
+    let size = plan.dice.pick(&["1Gi", "1Gi", "2Gi", "3Gi", "5Gi", "30Gi"]);
     let mut claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"accessModes": [mode], "storageClassName": class,
             "resources": {"requests": {"storage": size}}},
         "status": {"phase": "Pending"}});
-    match plan.dice.below(20) {
-        0..=4 => bind(plan, &mut claim, objects),
-        9 => claim["spec"]["storageClassName"] = "immediate".into(),
-        10 => claim["spec"]["storageClassName"] = plan.dice.pick(&["nowhere", ""]).into(),
-        11 => {
+    let odd_claims = if plan.focus == Focus::Storage { 8 } else { 20 };
+    if plan.dice.chance(28) {
+        bind(plan, &mut claim, objects);
+    } else if plan.dice.chance(odd_claims) {
+        make_odd(plan, &mut claim);
+    }
+    objects.push(claim);
+}
+
+/// A claim that most pods cannot use.
+fn make_odd(plan: &mut Plan, claim: &mut Value) {
+    match plan.dice.below(5) {
+        0 => claim["spec"]["storageClassName"] = "immediate".into(),
+        1 => claim["spec"]["storageClassName"] = plan.dice.pick(&["nowhere", ""]).into(),
+        2 => {
             claim["spec"]["volumeName"] = "pv-missing".into();
-            complete(&mut claim);
+            complete(claim);
         }
-        12 => {
+        3 => {
             claim["metadata"]["deletionTimestamp"] = "2024-01-01T01:00:00Z".into();
             claim["metadata"]["finalizers"] = json!(["kubernetes.io/pvc-protection"]);
         }
-        13 => {
+        _ => {
             let at = plan.dice.below(plan.nodes.len());
             claim["metadata"]["annotations"] =
                 json!({"volume.kubernetes.io/selected-node": plan.nodes[at]});
         }
-        _ => {}
     }
-    objects.push(claim);
 }
 
 fn complete(claim: &mut Value) {
@@ -162,7 +183,7 @@ fn complete(claim: &mut Value) {
 /// Binds the claim to a volume of its own.
 fn bind(plan: &mut Plan, claim: &mut Value, objects: &mut Vec<Value>) {
     let class = text(&claim["spec"]["storageClassName"]);
-    let mut volume = volume(plan, &class);
+    let mut volume = volume(plan, &class, 65);
     let (namespace, name) = (&claim["metadata"]["namespace"], &claim["metadata"]["name"]);
     volume["spec"]["claimRef"] = json!({"kind": "PersistentVolumeClaim", "apiVersion": "v1",
         "namespace": namespace, "name": name, "uid": format!("{}/{}", text(namespace), text(name))});
