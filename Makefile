@@ -2,7 +2,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: bench conformance demo help prerequisites controlplane build test lint deny crds release
+.PHONY: bench conformance demo differential help prerequisites controlplane build test lint deny crds release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,11 @@ conformance: PODS := $(if $(filter command line,$(origin PODS)),$(PODS),60)
 conformance: prerequisites ## Compare decisions with upstream's on random clusters [SEEDS= FIRST= NODES= PODS= FEATURES=]
 	@cargo run --quiet --locked --example conformance -- --seeds $(SEEDS) --first $(FIRST) \
 	  --nodes $(NODES) --pods $(PODS) $(if $(FEATURES),--features $(FEATURES))
+
+differential: SEEDS := $(if $(filter command line,$(origin SEEDS)),$(SEEDS),20)
+differential: controlplane ## Give kube-scheduler and Bayplan the same pods on real clusters [SEEDS= FIRST= FEATURES=]
+	SEEDS=$(SEEDS) FIRST=$(FIRST) FEATURES=$(FEATURES) \
+	  cargo test --locked --test conformance -- live --nocapture
 
 test: controlplane ## Run all tests, those against a real API server included
 	cargo test --locked

@@ -3,36 +3,47 @@
 use std::path::Path;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::api::events::v1::Event;
-use kube::api::{Api, DeleteParams, ListParams, PostParams};
-use kube::{Client, ResourceExt};
+use anyhow::ensure;
+use kube::Client;
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use crate::configuration::configuration;
 use crate::harness::bayplan::{Installation, Replica};
 use crate::harness::control_plane::{ControlPlane, Options};
+use crate::harness::objects;
 use crate::harness::process::Process;
-use crate::harness::{objects, wait};
-use crate::live::referee::profile;
+use crate::live::fate::{self, Fate};
+use crate::live::profiles;
+use crate::live::stage::{self, take};
 
-/// The `schedulerName` of kube-scheduler, and that of the chart's profile.
-const NAMES: [&str; 2] = ["default-scheduler", "bayplan"];
+/// After something was put back: the watches of several kinds have no common order.
+const SETTLE: Duration = Duration::from_millis(300);
 
-/// What a decision may depend on.
-const KINDS: &str =
-    "namespaces,nodes,pods,services,replicationcontrollers,replicasets,statefulsets";
+/// Holds a pod back until everything around it is ready.
+const GATE: &str = "example.com/arena";
 
-/// Generous: the machine may be building something else.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// Who is given a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Upstream,
+    Bayplan,
+}
 
-/// What became of a pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// It got this node.
-    Placed(String),
-    /// Reason and message of `PodScheduled`, and the note of the event.
-    Refused([String; 3]),
+impl Side {
+    /// What the side calls the profile that the cluster calls `scheduler`.
+    fn name(self, scheduler: &str) -> String {
+        match self {
+            Self::Upstream => scheduler.to_owned(),
+            Self::Bayplan => profiles::name(scheduler),
+        }
+    }
+}
+
+fn scheduler(pod: &Value) -> &str {
+    let named = pod["spec"]["schedulerName"].as_str();
+    named.unwrap_or("default-scheduler")
 }
 
 /// What both made of one pod.
@@ -48,59 +59,76 @@ pub(crate) struct Match {
 pub(crate) struct Arena {
     schedulers: (Process, Replica),
     control_plane: ControlPlane,
+    client: Client,
+    /// As upstream is given them, never empty.
+    profiles: Vec<Value>,
 }
 
 impl Arena {
     /// With the objects that the API server takes.
     pub(crate) async fn start(standing: Vec<&Value>) -> anyhow::Result<Self> {
+        let is_profile = |object: &&Value| object["kind"] == "SchedulerProfile";
+        let (given, standing): (Vec<_>, Vec<_>) = standing.into_iter().partition(is_profile);
         let control_plane = ControlPlane::start(Options::default()).await?;
         let client = control_plane.client();
-        // The generator names it, but leaves it out: a file may do that, a server may not.
-        let unlisted = json!({"apiVersion": "v1", "kind": "Namespace",
-            "metadata": {"name": "unlisted"}});
-        objects::create(&client, [unlisted]).await?;
-        let is_leaving = |object: &&Value| !object["metadata"]["deletionTimestamp"].is_null();
-        for object in standing.into_iter().filter(|object| !is_leaving(object)) {
-            take(objects::create(&client, [object.clone()]).await)?;
-        }
+        stage::set(&client, standing).await?;
         let binary = Path::new(env!("CARGO_BIN_EXE_bayplan"));
         let installation = Installation::install(&control_plane, binary, &[]).await?;
+        if !given.is_empty() {
+            // They take the place of the chart's.
+            control_plane
+                .kubectl(&["delete", "sprof", "bayplan"])
+                .await?;
+            objects::create(&client, profiles::renamed(&given)).await?;
+        }
         let replica = installation.start(&control_plane).await?;
-        let profiles = configuration(&[profile()], &[])["profiles"].take();
+        let ready = ["wait", "--for=condition=Ready", "--timeout=120s", "sprof"];
+        control_plane
+            .kubectl(&[&ready[..], &["--all"]].concat())
+            .await?;
+        let profiles = profiles::complete(&given);
+        let theirs = configuration(&profiles, &[])["profiles"].take();
         let kubeconfig = control_plane.kubeconfig();
-        let upstream = control_plane.kube_scheduler(json!({"profiles": profiles}), &kubeconfig)?;
+        let upstream = control_plane.kube_scheduler(json!({"profiles": theirs}), &kubeconfig)?;
         Ok(Self {
             schedulers: (upstream, replica),
             control_plane,
+            client,
+            profiles,
         })
     }
 
-    /// Gives a pod to both, to kube-scheduler first or last, and leaves it where the second put it.
-    /// `None` if the API server does not take it.
-    pub(crate) async fn give(
-        &self,
-        pod: &Value,
-        upstream_first: bool,
-    ) -> anyhow::Result<Option<Match>> {
-        let mut cluster = self.objects().await?;
-        let [first, second] = if upstream_first { [0, 1] } else { [1, 0] };
-        let Some(taken) = self.create(pod, NAMES[first]).await? else {
+    /// Whether the pod is for one of the profiles.
+    pub(crate) fn answers_for(&self, pod: &Value) -> bool {
+        let is_named = |profile: &Value| profile["spec"]["schedulerName"] == scheduler(pod);
+        self.profiles.iter().any(is_named)
+    }
+
+    /// Gives a pod to both and leaves it where the second put it. `None` if the API server does not
+    /// take it.
+    pub(crate) async fn give(&self, pod: &Value, first: Side) -> anyhow::Result<Option<Match>> {
+        let scheduler = scheduler(pod);
+        let second = match first {
+            Side::Upstream => Side::Bayplan,
+            Side::Bayplan => Side::Upstream,
+        };
+        let before = stage::objects(&self.client).await?;
+        let Some(one) = self.play(pod, &first.name(scheduler)).await? else {
             return Ok(None);
         };
-        let one = self.fate(&taken).await?;
-        self.remove(&taken).await?;
-        cluster.push(as_document(&taken)?);
-        let Some(taken) = self.create(pod, NAMES[second]).await? else {
-            return Ok(None);
-        };
-        let other = self.fate(&taken).await?;
-        if let Fate::Refused(_) = other {
-            self.remove(&taken).await?;
+        if stage::restore(&self.client, &before).await? {
+            tokio::time::sleep(SETTLE).await;
         }
-        let (upstream, bayplan) = if upstream_first {
-            (one, other)
-        } else {
-            (other, one)
+        let Some(other) = self.play(pod, &second.name(scheduler)).await? else {
+            return Ok(None);
+        };
+        if let Fate::Refused(_) = other.1 {
+            stage::restore(&self.client, &before).await?;
+        }
+        let cluster = self.cluster(before, one.0, scheduler);
+        let (upstream, bayplan) = match first {
+            Side::Upstream => (one.1, other.1),
+            Side::Bayplan => (other.1, one.1),
         };
         Ok(Some(Match {
             cluster,
@@ -114,95 +142,87 @@ impl Arena {
         self.control_plane.stop()
     }
 
-    /// As the API server shows them.
-    async fn objects(&self) -> anyhow::Result<Vec<Value>> {
-        let arguments = ["get", KINDS, "--all-namespaces", "--output=json"];
-        let text = self.control_plane.kubectl(&arguments).await?;
-        let mut list: Value = serde_json::from_str(&text)?;
-        let items = list["items"].as_array_mut().map(std::mem::take);
-        Ok(items.unwrap_or_default())
-    }
-
-    fn pods(&self, pod: &Pod) -> Api<Pod> {
-        let client: Client = self.control_plane.client();
-        Api::namespaced(client, &pod.namespace().unwrap_or_default())
-    }
-
-    async fn create(&self, pod: &Value, scheduler: &str) -> anyhow::Result<Option<Pod>> {
-        let mut pod: Pod = serde_json::from_value(pod.clone())?;
-        pod.status = None;
-        pod.metadata.creation_timestamp = None;
-        if let Some(spec) = &mut pod.spec {
-            spec.scheduler_name = Some(scheduler.to_owned());
-        }
-        let created = self.pods(&pod).create(&PostParams::default(), &pod).await;
-        take(created.map_err(anyhow::Error::from))
-    }
-
-    async fn fate(&self, pod: &Pod) -> anyhow::Result<Fate> {
-        let name = pod.name_any();
-        let (pods, uid) = (self.pods(pod), pod.uid());
-        wait::until(&format!("{name} to be decided"), PATIENCE, async || {
-            let pod = pods.get(&name).await?;
-            if let Some(node) = pod.spec.and_then(|spec| spec.node_name) {
-                return Ok(Some(Fate::Placed(node)));
+    /// The cluster file that says what both saw.
+    fn cluster(&self, before: Vec<Value>, mut pod: Value, scheduler: &str) -> Vec<Value> {
+        let mut cluster = self.profiles.clone();
+        cluster.extend(before);
+        for object in &mut cluster {
+            let is_claim = object["kind"] == "PersistentVolumeClaim"
+                && object["metadata"]["namespace"] == pod["metadata"]["namespace"];
+            let owner = object.pointer_mut("/metadata/ownerReferences/0");
+            if let Some(owner) = owner.filter(|_| is_claim)
+                && stage::is_meant(owner, &pod)
+            {
+                owner["uid"] = pod["metadata"]["uid"].clone();
             }
-            let conditions = pod.status.and_then(|status| status.conditions);
-            let mut conditions = conditions.into_iter().flatten();
-            let Some(condition) = conditions.find(|c| c.type_ == "PodScheduled") else {
-                return Ok(None);
-            };
-            let note = self.note(uid.as_deref()).await?;
-            Ok(note.map(|note| {
-                let [reason, message] = [condition.reason, condition.message];
-                Fate::Refused([
-                    reason.unwrap_or_default(),
-                    message.unwrap_or_default(),
-                    note,
-                ])
-            }))
-        })
-        .await
+        }
+        pod["spec"]["schedulerName"] = scheduler.into();
+        if let Some(spec) = pod["spec"].as_object_mut() {
+            spec.remove("schedulingGates");
+        }
+        cluster.push(pod);
+        cluster
     }
 
-    /// The note of the event that says that the pod of this UID fits nowhere.
-    async fn note(&self, uid: Option<&str>) -> anyhow::Result<Option<String>> {
-        let events: Api<Event> = Api::all(self.control_plane.client());
-        let failed = ListParams::default().fields("reason=FailedScheduling");
-        let events = events.list(&failed).await?.items.into_iter();
-        let mut ours = events.filter(|event| {
-            let regarding = event.regarding.as_ref();
-            regarding.and_then(|regarding| regarding.uid.as_deref()) == uid
-        });
-        Ok(ours.next().and_then(|event| event.note))
+    /// Gives a pod to a scheduler: the pod as the API server took it, and what became of it.
+    async fn play(&self, pod: &Value, scheduler: &str) -> anyhow::Result<Option<(Value, Fate)>> {
+        let mut pod = stage::in_runtime_class(pod.clone());
+        pod["spec"]["schedulerName"] = scheduler.into();
+        let nominated = pod["status"]["nominatedNodeName"].take();
+        let volumes = pod["spec"]["volumes"].as_array();
+        let has_ephemeral = volumes
+            .into_iter()
+            .flatten()
+            .any(|volume| volume["ephemeral"].is_object());
+        let is_gated = !pod["spec"]["schedulingGates"].is_null();
+        if !is_gated && (has_ephemeral || nominated.is_string()) {
+            pod["spec"]["schedulingGates"] = json!([{"name": GATE}]);
+        }
+        let api = self.pods(&pod);
+        let mut object: DynamicObject = serde_json::from_value(pod)?;
+        object.metadata.creation_timestamp = None;
+        let created = api.create(&PostParams::default(), &object).await;
+        let Some(created) = take(created.map_err(anyhow::Error::from))? else {
+            return Ok(None);
+        };
+        let mut taken = serde_json::to_value(created)?;
+        (taken["apiVersion"], taken["kind"]) = ("v1".into(), "Pod".into());
+        if taken["spec"]["schedulingGates"].is_array() {
+            stage::adopt(&self.client, &taken).await?;
+            if nominated.is_string() {
+                let status = json!({"status": {"nominatedNodeName": nominated}});
+                let name = taken["metadata"]["name"].as_str().unwrap_or_default();
+                let patch = Patch::Merge(&status);
+                api.patch_status(name, &PatchParams::default(), &patch)
+                    .await?;
+                taken["status"] = status["status"].clone();
+            }
+            self.lift_gates(&taken).await?;
+        }
+        let fate = fate::of(&self.client, &taken).await?;
+        Ok(Some((taken, fate)))
     }
 
-    /// Without grace: there is no kubelet that could wait.
-    async fn remove(&self, pod: &Pod) -> anyhow::Result<()> {
-        let (pods, name) = (self.pods(pod), pod.name_any());
-        pods.delete(&name, &DeleteParams::default().grace_period(0))
-            .await?;
-        wait::until(&format!("{name} to be gone"), PATIENCE, async || {
-            Ok(pods.get_opt(&name).await?.is_none().then_some(()))
-        })
-        .await
+    /// Lifts one gate after the other; until the last is gone nobody touches the pod.
+    async fn lift_gates(&self, pod: &Value) -> anyhow::Result<()> {
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        let gates = pod["spec"]["schedulingGates"].as_array();
+        let mut gates = gates.cloned().unwrap_or_default();
+        while !gates.is_empty() {
+            let touched = fate::touched(&self.client, pod).await?;
+            ensure!(touched.is_none(), "{}", touched.unwrap_or_default());
+            gates.remove(0);
+            let patch = Patch::Merge(json!({"spec": {"schedulingGates": gates}}));
+            self.pods(pod)
+                .patch(name, &PatchParams::default(), &patch)
+                .await?;
+        }
+        Ok(())
     }
-}
 
-/// What the API server refuses, such as overhead without a runtime class, is left out.
-fn take<T>(answer: anyhow::Result<T>) -> anyhow::Result<Option<T>> {
-    match answer {
-        Ok(taken) => Ok(Some(taken)),
-        Err(error) => match error.chain().find_map(|cause| cause.downcast_ref()) {
-            Some(kube::Error::Api(status)) if matches!(status.code, 403 | 409 | 422) => Ok(None),
-            _ => Err(error),
-        },
+    fn pods(&self, pod: &Value) -> Api<DynamicObject> {
+        let namespace = pod["metadata"]["namespace"].as_str().unwrap_or("default");
+        let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Pod"));
+        Api::namespaced_with(self.client.clone(), namespace, &kind)
     }
-}
-
-/// For upstream's default profile.
-fn as_document(pod: &Pod) -> anyhow::Result<Value> {
-    let mut pod = serde_json::to_value(pod)?;
-    pod["spec"]["schedulerName"] = NAMES[0].into();
-    Ok(pod)
 }

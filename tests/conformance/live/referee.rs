@@ -1,71 +1,37 @@
 //! Says whether two schedulers agree about a pod.
 
-use bayplan::apis::plugin_catalog::PluginCatalog;
-use bayplan::apis::upstream_plugins::DEFAULT_PLUGINS;
-use bayplan::plugins::registry::LiveRegistry;
 use serde_json::{Value, json};
 
-use crate::live::arena::{Fate, Match};
+use crate::live::arena::Match;
+use crate::live::fate::Fate;
 use crate::oracle::Oracle;
 use crate::subject;
-
-/// The plugins that decide in a real cluster.
-pub(crate) fn live_plugins() -> Vec<&'static str> {
-    let there = LiveRegistry.names();
-    let default = DEFAULT_PLUGINS.iter().map(|plugin| plugin.name);
-    default.filter(|name| there.contains(name)).collect()
-}
-
-/// Upstream's default profile without the plugins that do not decide.
-pub(crate) fn profile() -> Value {
-    let there = live_plugins();
-    let default = DEFAULT_PLUGINS.iter().map(|plugin| plugin.name);
-    let missing = default.filter(|name| !there.contains(name));
-    let missing: Vec<_> = missing.map(|name| json!({"name": name})).collect();
-    json!({"apiVersion": "bayplan.dev/v1alpha1", "kind": "SchedulerProfile",
-        "metadata": {"name": "default"},
-        "spec": {"schedulerName": "default-scheduler",
-            "plugins": {"multiPoint": {"disabled": missing}}}})
-}
 
 /// Judges one match after the other.
 pub(crate) struct Referee {
     oracle: Oracle,
-    pub(crate) placed: usize,
-    pub(crate) refused: usize,
-    /// Sentences.
-    pub(crate) differences: Vec<String>,
 }
 
 impl Referee {
     pub(crate) fn start() -> anyhow::Result<Self> {
-        Ok(Self {
-            oracle: Oracle::start(None)?,
-            placed: 0,
-            refused: 0,
-            differences: Vec::new(),
-        })
+        let oracle = Oracle::start(None)?;
+        Ok(Self { oracle })
     }
 
-    pub(crate) fn judge(&mut self, seed: u64, played: &Match) -> anyhow::Result<()> {
-        let difference = match (&played.upstream, &played.bayplan) {
+    /// What they disagree about, in a sentence.
+    pub(crate) fn difference(&mut self, played: &Match) -> anyhow::Result<Option<String>> {
+        Ok(match (&played.upstream, &played.bayplan) {
             (Fate::Placed(upstream), Fate::Placed(bayplan)) => {
-                self.placed += 1;
                 self.misplaced(&played.cluster, upstream, bayplan)?
             }
             (Fate::Refused(upstream), Fate::Refused(bayplan)) => {
-                self.refused += 1;
                 let differ = upstream != bayplan;
                 differ.then(|| format!("kube-scheduler says {upstream:?}, Bayplan {bayplan:?}"))
             }
             (upstream, bayplan) => Some(format!(
                 "kube-scheduler: {upstream:?}, Bayplan: {bayplan:?}"
             )),
-        };
-        let pod = played.cluster.last().map(|pod| &pod["metadata"]["name"]);
-        let sentence = difference.map(|text| format!("seed {seed}, {pod:?}: {text}"));
-        self.differences.extend(sentence);
-        Ok(())
+        })
     }
 
     /// Each node must be among the other's best.
@@ -75,12 +41,16 @@ impl Referee {
         upstream: &str,
         bayplan: &str,
     ) -> anyhow::Result<Option<String>> {
-        let mut cluster = cluster.to_vec();
-        cluster.insert(0, profile());
-        let theirs = self.oracle.decide(&cluster, &[])?;
-        let theirs = theirs.map(|answer| answer.records);
-        let ours = subject::bayplan(&cluster);
-        Ok(match (best(theirs), best(ours)) {
+        let theirs = self
+            .oracle
+            .decide(cluster, &[])?
+            .map(|answer| answer.records);
+        let ours = subject::bayplan(cluster);
+        let pod = cluster.last().map_or(Value::Null, |pod| {
+            let part = |field: &str| pod["metadata"][field].as_str().unwrap_or_default();
+            format!("{}/{}", part("namespace"), part("name")).into()
+        });
+        Ok(match (best(theirs, &pod), best(ours, &pod)) {
             (Ok(theirs), Ok(ours)) => {
                 let agree = theirs.contains(&json!(bayplan)) && ours.contains(&json!(upstream));
                 (!agree).then(|| {
@@ -95,14 +65,13 @@ impl Referee {
     }
 }
 
-/// The best nodes of the one pod that waits.
-fn best(records: Result<Vec<Value>, String>) -> Result<Vec<Value>, String> {
+/// The best nodes of the pod; it is the only one that waits.
+fn best(records: Result<Vec<Value>, String>, pod: &Value) -> Result<Vec<Value>, String> {
     let records = records?;
-    let [record] = &records[..] else {
-        return Err(format!(
-            "{} pods were decided instead of one",
-            records.len()
-        ));
-    };
-    Ok(record["best"].as_array().cloned().unwrap_or_default())
+    match &records[..] {
+        [record] if record["pod"] == *pod => {
+            Ok(record["best"].as_array().cloned().unwrap_or_default())
+        }
+        other => Err(format!("{} pods were decided, not just {pod}", other.len())),
+    }
 }
