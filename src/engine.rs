@@ -17,6 +17,7 @@ pub mod effect;
 pub mod event;
 pub mod framework;
 pub mod observer;
+pub mod preemption;
 pub mod queue;
 pub mod scheduling_cycle;
 
@@ -100,6 +101,8 @@ pub struct Observations {
     pub failed_bindings: Vec<FailedBinding>,
     /// Points that lasted longer than one call of the engine.
     pub timed_points: Vec<TimedPoint>,
+    /// Preemptions whose evictions have ended.
+    pub preemptions: Vec<EndedPreemption>,
     /// Pods that only the flush had woken.
     pub scheduled_after_flush: u64,
     /// How long pods waited at `Permit`, with what came of it.
@@ -130,6 +133,15 @@ pub struct FailedBinding {
     pub result: &'static str,
     /// From the decision to the failure.
     pub since_assumed: std::time::Duration,
+}
+
+/// A preemption whose evictions have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndedPreemption {
+    /// Whether all of them were carried out.
+    pub succeeded: bool,
+    /// From the decision to the last answer.
+    pub duration: std::time::Duration,
 }
 
 /// A point that the engine timed by its ticks.
@@ -214,6 +226,7 @@ impl Engine {
         self.queue.tick(self.now, &plugins);
         self.expire_permits();
         self.expire_waiting();
+        self.expire_preemptions();
         self.profiles
             .release_retired(self.cache.vocabulary.symbols_mut());
         self.activity = None;
@@ -222,7 +235,9 @@ impl Engine {
     /// When to tick again at the latest.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let queue = self.queue.next_deadline();
-        queue.into_iter().chain(self.bindings.next_deadline()).min()
+        let bindings = self.bindings.next_deadline();
+        let preemptions = self.cache.preemptions.next_deadline();
+        queue.into_iter().chain(bindings).chain(preemptions).min()
     }
 
     /// Runs one scheduling cycle, if a pod is ready.

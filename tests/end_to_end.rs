@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule, Role};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
@@ -17,7 +19,7 @@ use serde_json::{Value, json};
 mod harness;
 
 use harness::bayplan::{Installation, NAMESPACE, RELEASE, Replica};
-use harness::builders::{PodBuilder, make_node, make_pod};
+use harness::builders::{PodBuilder, make_node, make_pod, make_priority_class};
 use harness::checker::{check_binds, check_history};
 use harness::control_plane::{ControlPlane, Options};
 use harness::history::History;
@@ -35,6 +37,11 @@ fn binary() -> &'static Path {
 
 fn pod(name: &str) -> PodBuilder {
     make_pod(name).scheduler("bayplan").requests("100m", "64Mi")
+}
+
+/// A pod beside which no other one has room on its node.
+fn whole_node(name: &str) -> PodBuilder {
+    pod(name).requests("3", "64Mi")
 }
 
 /// A control plane with Bayplan installed and nodes.
@@ -114,9 +121,65 @@ impl Cluster {
         .await
     }
 
+    fn pods(&self) -> Api<Pod> {
+        Api::default_namespaced(self.control_plane.client())
+    }
+
+    /// Fills two nodes with pods of these names and priority classes, out of `low`, `middle` and
+    /// `high`, which it makes. A finalizer keeps the pods where they are when they are deleted.
+    async fn fill(&self, pods: &[(&str, &str)]) -> anyhow::Result<()> {
+        let client = self.control_plane.client();
+        let classes: Api<PriorityClass> = Api::all(client.clone());
+        for (name, priority) in [("low", 10), ("middle", 100), ("high", 1000)] {
+            let class = make_priority_class(name, priority);
+            classes.create(&PostParams::default(), &class).await?;
+        }
+        let pods = pods.iter().map(|(name, class)| {
+            let mut pod = whole_node(name).priority_class(class).build();
+            pod.metadata.finalizers = Some(vec!["example.com/kept".to_owned()]);
+            pod
+        });
+        create::pods(&client, pods.collect()).await?;
+        self.until_bound(2).await
+    }
+
     fn profiles(&self) -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk("bayplan.dev", "v1alpha1", "SchedulerProfile");
         Api::all_with(self.control_plane.client(), &ApiResource::from_gvk(&kind))
+    }
+
+    /// The condition that says why a pod is being deleted, once it is.
+    async fn until_victim(&self, name: &str) -> anyhow::Result<PodCondition> {
+        wait::until(&format!("{name} to be evicted"), PATIENCE, async || {
+            let pod = self.pods().get(name).await?;
+            let conditions = pod.status.and_then(|status| status.conditions);
+            let is_deleted = pod.metadata.deletion_timestamp.is_some();
+            let mut targets = conditions.into_iter().flatten();
+            let target = targets.find(|c| c.type_ == "DisruptionTarget" && c.status == "True");
+            Ok(target.filter(|_| is_deleted))
+        })
+        .await
+    }
+
+    /// The note of an event about a pod and the UID of the related one, once there is such an
+    /// event.
+    async fn until_event(&self, name: &str, reason: &str) -> anyhow::Result<(String, String)> {
+        let events: Api<Event> = Api::default_namespaced(self.control_plane.client());
+        wait::until(&format!("{reason} of {name}"), PATIENCE, async || {
+            let all = events.list(&ListParams::default()).await?;
+            let event = all.into_iter().find(|event| {
+                let regarding = event.regarding.as_ref().and_then(|r| r.name.as_deref());
+                regarding == Some(name) && event.reason.as_deref() == Some(reason)
+            });
+            Ok(event.map(|event| {
+                let related = event.related.and_then(|related| related.uid);
+                (
+                    event.note.unwrap_or_default(),
+                    related.unwrap_or_default(),
+                )
+            }))
+        })
+        .await
     }
 
     /// Waits until a condition of a profile has this status and reason.
@@ -317,6 +380,48 @@ fn timed(metrics: &str, point: &str) -> u64 {
 }
 
 #[tokio::test]
+async fn a_high_pod_takes_the_room_of_the_least_important_one() -> anyhow::Result<()> {
+    let cluster = Cluster::start(2).await?;
+    let _replica = cluster.replica().await?;
+    cluster.fill(&[("low", "low"), ("middle", "middle")]).await?;
+    let low = cluster.pods().get("low").await?;
+    let node = low.spec.and_then(|spec| spec.node_name).unwrap_or_default();
+
+    let high = whole_node("high").priority_class("high");
+    cluster.create(vec![high]).await?;
+    let (_, message) = cluster.until_refused("high", "preempting 1 victims").await?;
+    let expected = format!(
+        "0/2 nodes are available: 2 Insufficient cpu. preemption: found a potential placement \
+         for pod on node {node}, preempting 1 victims"
+    );
+    assert_eq!(message, expected);
+    let high = cluster.pods().get("high").await?;
+    let nominated = high.status.and_then(|status| status.nominated_node_name);
+    assert_eq!(nominated.as_deref(), Some(&*node));
+    let uid = high.metadata.uid.unwrap_or_default();
+    let condition = cluster.until_victim("low").await?;
+    assert_eq!(condition.reason.as_deref(), Some("PreemptionByScheduler"));
+    let message = "bayplan: preempting to accommodate a higher priority pod";
+    assert_eq!(condition.message.as_deref(), Some(message));
+    let (note, related) = cluster.until_event("low", "Preempted").await?;
+    assert_eq!(note, format!("Preempted by pod {uid} on node {node}"));
+    assert_eq!(related, uid);
+
+    // It waits for the victim to go, and then takes its place.
+    let unchained = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    let parameters = PatchParams::default();
+    cluster.pods().patch("low", &parameters, &unchained).await?;
+    cluster.until_bound(3).await?;
+    let high = cluster.pods().get("high").await?;
+    let bound = high.spec.and_then(|spec| spec.node_name);
+    assert_eq!(bound.as_deref(), Some(&*node));
+    let middle = cluster.pods().get("middle").await?;
+    assert!(middle.metadata.deletion_timestamp.is_none());
+    cluster.assert_history_is_clean().await?;
+    cluster.control_plane.stop()
+}
+
+#[tokio::test]
 async fn the_rights_of_the_chart_are_what_is_used() -> anyhow::Result<()> {
     let cluster = Cluster::start(1).await?;
     let mut replica = cluster.replica().await?;
@@ -346,6 +451,14 @@ async fn the_rights_of_the_chart_are_what_is_used() -> anyhow::Result<()> {
         .until_condition("bayplan", ["Ready", "True", "Running"])
         .await?;
     cluster.run_with_volumes("data", "n0").await?;
+    let classes: Api<PriorityClass> = Api::all(cluster.control_plane.client());
+    let class = make_priority_class("high", 1000);
+    classes.create(&PostParams::default(), &class).await?;
+    let bound = cluster.history.bound_pods();
+    // It is all of the node, so that all the others go.
+    let high = pod("high").requests("4", "64Mi").priority_class("high");
+    cluster.create(vec![high]).await?;
+    cluster.until_bound(bound + 1).await?;
     replica.process.signal(Signal::Term)?;
     replica.process.wait(PATIENCE).await?;
 

@@ -12,7 +12,7 @@ use crate::cli::configuration_file::{self, wrong_type};
 use crate::cli::finding::{Finding, Subject};
 use crate::cli::{Exit, Failure, Output, input, yaml};
 use crate::options;
-use crate::plugins::registry::LiveRegistry;
+use crate::plugins::registry::Registry;
 
 mod schema;
 
@@ -142,7 +142,7 @@ impl Validation {
                 return;
             }
         };
-        let effective = match EffectiveProfile::try_new(&profile.spec, &LiveRegistry) {
+        let effective = match EffectiveProfile::try_new(&profile.spec, &Registry) {
             Ok(effective) => effective,
             Err(problems) => {
                 self.findings.extend(problems.iter().map(|problem| {

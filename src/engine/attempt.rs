@@ -78,6 +78,7 @@ impl Engine {
             post_filters: Vec::new(),
             nominated_node: info.nominated_node.clone(),
             victims: Vec::new(),
+            preemption: None,
         };
         let Some(profile) = profile.filter(|_| !info.is_terminating) else {
             self.skip(&uid, &info);
@@ -144,6 +145,7 @@ impl Engine {
             cluster,
             pod,
             answers,
+            earlier: self.earlier_preemptions(info, cluster),
             start: self.next_start,
             tie_break,
             seed,
@@ -200,16 +202,9 @@ impl Engine {
                 nomination,
             } => {
                 decision.summarize(summary);
-                match nomination {
-                    Nomination::Kept => {}
-                    Nomination::Cleared => decision.nominated_node = None,
-                    Nomination::For { node, victims } => {
-                        self.withdraw_lesser_nominations(info, &node);
-                        decision.nominated_node = Some(node);
-                        decision.victims = victims;
-                    }
-                }
+                self.nominate_anew(info, nomination, decision);
                 decision.outcome = self.fit_nowhere(info, decision);
+                self.go_on_evicting();
             }
             Found::NoNodes => {
                 let message = NO_NODES_AVAILABLE.to_owned();
@@ -228,6 +223,24 @@ impl Engine {
                 decision.outcome = self.refuse(info, Refusal::Failed(error), decision);
             }
             Found::Question(_) => {}
+        }
+    }
+
+    /// What the attempt means for the nomination of the pod, and for those who are to go for it.
+    fn nominate_anew(&mut self, info: &PodInfo, nomination: Nomination, decision: &mut Decision) {
+        match nomination {
+            Nomination::Kept => self.await_victims_of_others(info),
+            Nomination::Cleared => {
+                self.cache.preemptions.end(&info.uid);
+                decision.nominated_node = None;
+            }
+            Nomination::For(plan) => {
+                self.withdraw_lesser_nominations(info, &plan.node);
+                self.begin_preemption(info, &plan);
+                decision.nominated_node = Some(plan.node);
+                decision.victims = plan.victims;
+                decision.preemption = plan.choice;
+            }
         }
     }
 

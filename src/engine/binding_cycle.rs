@@ -107,6 +107,7 @@ impl Engine {
         assumed.node_name = Some(Arc::clone(&node));
         self.cache.assume_pod(assumed);
         self.cache.clear_nomination(&info.uid);
+        self.cache.preemptions.end(&info.uid);
         let outcome = self
             .reserve(&profile, &mut state, info, &node)
             .and_then(|()| self.permit(&profile, &mut state, info, &node));
@@ -209,6 +210,9 @@ impl Engine {
             return;
         };
         self.begin_deciding(&uid);
+        if self.cache.preemptions.is_eviction(&uid, id) {
+            return self.eviction_completed(&uid, &outcome);
+        }
         if let EffectOutcome::Answered(answer) = outcome {
             return self.resume(uid, id, answer);
         }

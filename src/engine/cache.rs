@@ -29,6 +29,7 @@ use crate::engine::cache::topology::counted_terms::CountedTerm;
 use crate::engine::cache::topology::{PlacedPod, Topology};
 use crate::engine::framework::cluster_event::EventResource;
 use crate::engine::framework::reservations::Reservations;
+use crate::engine::preemption::Preemptions;
 use crate::model::map::{TextMap, new_text_map};
 use crate::model::objects::Node;
 use crate::model::pod_info::{PodInfo, PodUid};
@@ -44,6 +45,7 @@ pub struct Cache {
     pub(crate) listers: Listers,
     pub(crate) topology: Topology,
     pub(crate) nominator: Nominator,
+    pub(crate) preemptions: Preemptions,
     pods: TextMap<PodUid, CachedPod>,
     assumed: BTreeSet<PodUid>,
 }
@@ -91,6 +93,7 @@ impl Cache {
             listers: Listers::default(),
             topology: Topology::default(),
             nominator: Nominator::default(),
+            preemptions: Preemptions::default(),
             pods: new_text_map(seed),
             assumed: BTreeSet::new(),
         }

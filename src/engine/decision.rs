@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::engine::diagnosis::Diagnosis;
 use crate::engine::framework::PluginName;
+use crate::engine::framework::preemption_choice::PreemptionChoice;
 use crate::model::pod_info::{PodKey, PodUid};
 
 /// How many of the best nodes a decision keeps by name.
@@ -34,8 +35,10 @@ pub struct Decision {
     pub post_filters: Vec<PluginName>,
     /// The node that the pod is nominated for after the attempt.
     pub nominated_node: Option<Arc<str>>,
-    /// Pods that are to go for it.
+    /// Pods that are to go for it, the most important first.
     pub victims: Vec<PodUid>,
+    /// Why this node and these pods.
+    pub preemption: Option<Box<PreemptionChoice>>,
 }
 
 /// What came out of an attempt.

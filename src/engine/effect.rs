@@ -43,6 +43,9 @@ pub enum EffectAction {
     /// Write condition and nomination in one PATCH of `pods/status` (`Effect::SetCondition` and
     /// `Effect::Nominate` of one attempt).
     PatchStatus(StatusPatch),
+    /// Evict the pod: say so in its status (PATCH of `pods/status`), then DELETE it. Done: it is on
+    /// its way out. Failed as gone: it had left before.
+    Evict(Eviction),
     /// Reserve volumes and have others made (PATCH of `persistentvolumes` and
     /// `persistentvolumeclaims`). Done: nothing is to be waited for; written: the controllers have
     /// yet to act.
@@ -92,6 +95,16 @@ pub struct ConditionPatch {
     pub is_new: bool,
 }
 
+/// What is said in the status of a pod that is evicted (the condition `DisruptionTarget` for the
+/// reason `PreemptionByScheduler`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Eviction {
+    /// The whole sentence.
+    pub message: String,
+    /// The generation of the pod that was judged.
+    pub observed_generation: i64,
+}
+
 /// An event for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventRecord {
@@ -105,6 +118,8 @@ pub struct EventRecord {
     pub note: String,
     /// The profile that speaks: `reportingController`.
     pub reporting_controller: Arc<str>,
+    /// Another pod that has to do with it.
+    pub related: Option<(PodKey, PodUid)>,
 }
 
 /// The type of an event.
@@ -165,6 +180,7 @@ impl EffectAction {
         match self {
             Self::Bind { .. } => "pod_binding",
             Self::PatchStatus(_) => "pod_status_patch",
+            Self::Evict(_) => "pod_eviction",
             Self::BindVolumes(_) => "volume_binding",
             Self::PreBind(work) => work.name(),
             Self::Ask(_) => "extender",

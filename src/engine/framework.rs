@@ -5,10 +5,12 @@
 
 pub mod cluster_event;
 pub mod cycle_state;
+pub mod earlier_preemptions;
 pub mod extender;
 pub mod extension_points;
 pub mod failed_attempt;
 pub mod plugin;
+pub mod preemption_choice;
 pub mod profile;
 
 pub mod reservations;

@@ -63,7 +63,7 @@ impl Engine {
     fn node_changed(&mut self, name: Arc<str>, action: ActionType) {
         let event = ClusterEventKind::new(EventResource::Node, action);
         let change = RecordedChange {
-            node: Some(name),
+            node: Some(Arc::clone(&name)),
             ..RecordedChange::of(event)
         };
         let plugins = Ask {
@@ -72,6 +72,7 @@ impl Engine {
             observer: &*self.observer,
         };
         self.queue.move_all(self.now, &change, &plugins);
+        self.nominated_node_changed(&name, action);
         self.poll_waiting();
     }
 }

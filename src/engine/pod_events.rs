@@ -70,7 +70,10 @@ impl Engine {
         self.known.remove(&info.key);
         self.cache.vocabulary.release_pod(&info);
         let node = info.node_name.clone();
+        // First of all, so that those who waited for it are not held back any more.
+        let preemptors = self.cache.preemptions.victim_gone(uid);
         self.assigned_pod_changed(ActionType::DELETE, node, uid);
+        self.activate_waiting(&preemptors);
     }
 
     /// Takes a pod out of the queue, and lets go of the room that it was nominated for.
@@ -86,6 +89,7 @@ impl Engine {
     pub(super) fn leave_queue(&mut self, uid: &PodUid) -> Option<PodKey> {
         self.suspended.remove(uid);
         self.resumable.retain(|other| other != uid);
+        self.cache.preemptions.forget(uid);
         let queued = self.queue.delete(uid)?;
         self.cache.vocabulary.release_pod(&queued.info);
         Some(queued.info.key)
@@ -105,6 +109,9 @@ impl Engine {
         self.known.insert(key, uid.clone());
         let was_assumed = self.cache.is_assumed(uid);
         let labels = info.labels;
+        if info.is_terminating {
+            self.cache.preemptions.victim_going(uid, info.gone_by);
+        }
         let earlier = self.cache.add_pod(info);
         let action = match &earlier {
             None => ActionType::ADD,
@@ -166,19 +173,25 @@ impl Engine {
             observer: &*self.observer,
         };
         let vocabulary = &self.cache.vocabulary;
+        let mut is_changed = false;
         let earlier = match self.queue.get(uid) {
             None => self.queue.add(self.now, info, &plugins),
             Some(queued) => {
                 let old = (&queued.info, &**vocabulary.pod_class(queued.info.class));
                 let new = (&info, &**vocabulary.pod_class(info.class));
                 let change = target_pod_change(old, new);
+                is_changed = change.is_some();
                 self.queue.update(self.now, info, change, &plugins)
             }
         };
         if let Some(earlier) = earlier {
             self.cache.vocabulary.release_pod(&earlier);
         }
+        if is_changed {
+            self.preemptor_changed(uid);
+        }
         if let Some(Some(node)) = promised.filter(|promised| *promised != nominated) {
+            self.promise_withdrawn(uid, &node);
             // The room that it held is free for others.
             self.assigned_pod_changed(ActionType::DELETE, Some(node), uid);
         }
@@ -218,5 +231,7 @@ impl Engine {
         if let Some(assumed) = self.cache.remove_pod(&info.uid) {
             self.cache.vocabulary.release_pod(&assumed);
         }
+        let preemptors = self.cache.preemptions.victim_gone(&info.uid);
+        self.activate_waiting(&preemptors);
     }
 }

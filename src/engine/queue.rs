@@ -334,6 +334,23 @@ impl SchedulingQueue {
         }
     }
 
+    /// Tries a pod that waits for an event when its backoff is over, whatever its hints say.
+    pub fn wake(&mut self, now: Timestamp, uid: &PodUid, plugins: &dyn QueuePlugins) {
+        let event = ClusterEventKind::FORCE_ACTIVATE;
+        match self.places.place(uid) {
+            Some(Place::InFlight) => self.in_flight.record(RecordedChange {
+                pod: Some(uid.clone()),
+                ..RecordedChange::of(event)
+            }),
+            Some(Place::Unschedulable | Place::Gated) => {
+                if let Some(pod) = self.places.remove(uid) {
+                    self.enter(now, pod, event, Strategy::AfterBackoff, plugins);
+                }
+            }
+            Some(Place::Active | Place::Backoff) | None => {}
+        }
+    }
+
     /// Moves what is due: pods whose backoff is over, and pods that waited too long.
     pub fn tick(&mut self, now: Timestamp, plugins: &dyn QueuePlugins) {
         for uid in self.places.backoff_over(BackoffPolicy::align(now)) {
@@ -500,11 +517,19 @@ fn strategy(pod: &QueuedPod, change: &RecordedChange, plugins: &dyn QueuePlugins
             Strategy::Skip
         };
     }
+    let is_held = |gating: PluginName| !plugins.is_registered(gating, change);
+    if pod.gating_plugin.is_some_and(is_held) {
+        return Strategy::Skip;
+    }
     let says_queue =
         |plugin: &&PluginName| plugins.hint(plugin, &pod.info, change) == Some(QueueingHint::Queue);
     if pod.pending_plugins.iter().any(|plugin| says_queue(&plugin)) {
         Strategy::Immediately
-    } else if pod.rejectors_to_ask().any(|plugin| says_queue(&plugin)) {
+    } else if pod
+        .unschedulable_plugins
+        .iter()
+        .any(|plugin| says_queue(&plugin))
+    {
         Strategy::AfterBackoff
     } else {
         Strategy::Skip

@@ -37,11 +37,12 @@ impl QueuePlugins for Ask<'_> {
     fn pre_enqueue(&self, pod: &PodInfo) -> Option<Rejection> {
         let profile = self.profiles.get(&pod.scheduler_name)?;
         let view = PodView::new(pod, &self.cache.vocabulary);
+        let cluster = self.cache.snapshot();
         let plugins = profile.points.pre_enqueue.iter();
         let ask = || {
             plugins
                 .filter_map(|index| profile.plugin(*index).as_pre_enqueue())
-                .find_map(|plugin| plugin.pre_enqueue(&view))
+                .find_map(|plugin| plugin.pre_enqueue(&view, &cluster))
         };
         let ask = || self.profiles.ask_about(&pod.uid, ask);
         // Upstream's status of this point is `Success`, whatever the plugins say.

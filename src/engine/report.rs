@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::engine::Engine;
-use crate::engine::effect::{ConditionPatch, EffectAction, EventKind, EventRecord, StatusPatch};
+use crate::engine::effect::{
+    ConditionPatch, EffectAction, EventKind, EventRecord, Eviction, StatusPatch,
+};
 use crate::model::objects::Pod;
 use crate::model::pod_class::InvalidPod;
 use crate::model::pod_info::{PodInfo, ReportedCondition};
@@ -49,13 +51,7 @@ impl Engine {
         message: &str,
         nominated: Option<Arc<str>>,
     ) {
-        let event = EventRecord {
-            kind: EventKind::Warning,
-            reason: "FailedScheduling",
-            action: "Scheduling",
-            note: cut(message),
-            reporting_controller: Arc::clone(&pod.scheduler_name),
-        };
+        let event = failed_scheduling(pod, message);
         self.effects.tell(pod, EffectAction::RecordEvent(event));
         let patch = StatusPatch {
             condition: changed_condition(pod, reason, message),
@@ -74,19 +70,14 @@ impl Engine {
             action: "Binding",
             note: cut(&format!("Successfully assigned {} to {node}", pod.key)),
             reporting_controller: Arc::clone(&pod.scheduler_name),
+            related: None,
         };
         self.effects.tell(pod, EffectAction::RecordEvent(event));
     }
 
     /// Says that a pod that is being deleted is not scheduled any more.
     pub(super) fn report_terminating(&mut self, pod: &PodInfo) {
-        let event = EventRecord {
-            kind: EventKind::Warning,
-            reason: "FailedScheduling",
-            action: "Scheduling",
-            note: cut(&format!("skip schedule deleting pod: {}", pod.key)),
-            reporting_controller: Arc::clone(&pod.scheduler_name),
-        };
+        let event = failed_scheduling(pod, &format!("skip schedule deleting pod: {}", pod.key));
         self.effects.tell(pod, EffectAction::RecordEvent(event));
     }
 
@@ -110,6 +101,49 @@ impl Engine {
             self.report_failure(&info, FailureReason::SchedulerError, &message, None);
         }
         self.cache.vocabulary.release_pod(&info);
+    }
+}
+
+fn failed_scheduling(pod: &PodInfo, note: &str) -> EventRecord {
+    EventRecord {
+        kind: EventKind::Warning,
+        reason: "FailedScheduling",
+        action: "Scheduling",
+        note: cut(note),
+        reporting_controller: Arc::clone(&pod.scheduler_name),
+        related: None,
+    }
+}
+
+/// What is said of a pod that went from `node` for `preemptor`; one that was on its way there
+/// loses nothing but its place, which `called_back` tells.
+pub(super) fn preempted(preemptor: &PodInfo, node: &str, called_back: bool) -> EventRecord {
+    let place = if called_back {
+        " (in kube-scheduler memory)."
+    } else {
+        ""
+    };
+    EventRecord {
+        kind: EventKind::Normal,
+        reason: "Preempted",
+        action: "Preempting",
+        note: cut(&format!(
+            "Preempted by pod {} on node {node}{place}",
+            preemptor.uid
+        )),
+        reporting_controller: Arc::clone(&preemptor.scheduler_name),
+        related: Some((preemptor.key.clone(), preemptor.uid.clone())),
+    }
+}
+
+/// What an evicted pod's status says.
+pub(super) fn eviction(victim: &PodInfo, preemptor: &PodInfo) -> Eviction {
+    Eviction {
+        message: format!(
+            "{}: preempting to accommodate a higher priority pod",
+            preemptor.scheduler_name
+        ),
+        observed_generation: victim.generation,
     }
 }
 

@@ -16,12 +16,13 @@ use std::sync::Arc;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::cache::tie_break::TieBreak;
 use crate::engine::diagnosis::Diagnosis;
+use crate::engine::framework::earlier_preemptions::EarlierPreemptions;
 use crate::engine::framework::extender::{Answer, Question};
 use crate::engine::framework::profile::Profile;
 use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection};
 use crate::engine::observer::{CycleObserver, ObservedPoint, StatusCode};
 
-pub use post_filter::Nomination;
+pub use post_filter::{Nomination, PlannedPreemption};
 pub use score::PluginScores;
 
 /// One attempt to find a node for a pod.
@@ -33,6 +34,8 @@ pub(crate) struct Cycle<'a> {
     pub(crate) pod: PodView<'a>,
     /// What the extenders were asked and answered so far, in their order.
     pub(crate) answers: &'a [(Question, Answer)],
+    /// What became of earlier preemptions of the pod.
+    pub(crate) earlier: EarlierPreemptions,
     /// Where in the order of nodes the search begins.
     pub(crate) start: usize,
     pub(crate) tie_break: TieBreak,

@@ -5,6 +5,7 @@ mod framework;
 mod lifecycle;
 mod nominations;
 mod placement;
+mod preemption;
 mod sampling;
 mod volumes;
 
@@ -25,14 +26,15 @@ use crate::engine::{Engine, EngineConfig};
 use crate::model::pod_info::PodUid;
 use crate::model::timestamp::Timestamp;
 use crate::plugins::fixtures::{NodeBuilder, PodBuilder, make_node, make_pod};
-use crate::plugins::registry::{LiveRegistry, Registry};
+use crate::plugins::registry::Registry;
 
-/// An engine with the default profile, driven by hand.
+/// An engine with the default profile, but without preemption, driven by hand.
 #[derive(Debug)]
 struct Driver {
     engine: Engine,
     now: Timestamp,
     effects: Vec<Effect>,
+    spec: serde_json::Value,
 }
 
 impl Driver {
@@ -45,9 +47,11 @@ impl Driver {
             engine,
             now: Timestamp::from_seconds(1_000),
             effects: Vec::new(),
+            spec: json!({"schedulerName": "bayplan",
+                "plugins": {"multiPoint": {"disabled": [{"name": "DefaultPreemption"}]}}}),
         };
         driver.wait(Duration::ZERO);
-        driver.profile(json!({"schedulerName": "bayplan"}));
+        driver.profile(driver.spec.clone());
         for node in nodes {
             driver.node(&node);
         }
@@ -62,7 +66,7 @@ impl Driver {
 
     fn build(&mut self, spec: serde_json::Value) -> Profile {
         let spec = serde_json::from_value(spec).unwrap();
-        let effective = EffectiveProfile::try_new(&spec, &LiveRegistry).unwrap();
+        let effective = EffectiveProfile::try_new(&spec, &Registry).unwrap();
         Registry
             .build(&effective, 1, self.engine.symbols_mut())
             .unwrap()

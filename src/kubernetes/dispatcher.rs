@@ -3,16 +3,19 @@
 //! ```text
 //!  submitted ─▶ Queued ─▶ InFlight ─▶ Done | Failed
 //!                 ├─ a later patch of the same pod ─▶ merged (the earlier one: Superseded)
-//!                 └─ a binding of the same pod ─────▶ dropped (Superseded)
+//!                 ├─ a binding of the same pod ─────▶ dropped (Superseded)
+//!                 └─ an eviction of the same pod ───▶ dropped (Superseded)
 //! ```
 //!
-//! A patch that comes while a binding of its pod waits or is in flight is dropped as well.
+//! A patch that comes while a binding of its pod waits or is in flight is dropped as well, and so is
+//! everything that comes while an eviction waits.
 //!
 //! Every call asks the leadership for permission and for its time limit immediately before it is
 //! sent. Plays the part of upstream's `api_dispatcher`.
 
 mod bind;
 mod call_queue;
+mod evict;
 mod retry;
 mod status;
 mod volumes;
@@ -211,6 +214,7 @@ impl Caller {
         let outcome = match &effect.action {
             EffectAction::Bind { node } => self.bind(effect, node, stop).await,
             EffectAction::PatchStatus(patch) => self.patch_status(effect, patch, stop).await,
+            EffectAction::Evict(eviction) => self.evict(effect, eviction, stop).await,
             EffectAction::BindVolumes(writes) => self.bind_volumes(writes, stop).await,
             EffectAction::PreBind(_) | EffectAction::Ask(_) | EffectAction::RecordEvent(_) => {
                 failed(

@@ -376,6 +376,7 @@ fn log_decision(decision: &Decision) {
         Outcome::Scheduled { node } => debug!(%pod, %node, attempt = decision.attempt, "placed"),
         Outcome::Unschedulable { message } => {
             debug!(%pod, attempt = decision.attempt, %message, "fits nowhere");
+            log_preemption(decision);
         }
         Outcome::Error { message } => {
             error!(%pod, attempt = decision.attempt, %message, "attempt failed");
@@ -384,6 +385,23 @@ fn log_decision(decision: &Decision) {
             debug!(%pod, outcome = ?decision.outcome, "not placed");
         }
     }
+}
+
+/// Every eviction is explained.
+fn log_preemption(decision: &Decision) {
+    let (Some(choice), Some(node)) = (&decision.preemption, &decision.nominated_node) else {
+        return;
+    };
+    let victims: Vec<&str> = decision.victims.iter().map(|uid| &*uid.0).collect();
+    let (next, instead) = match &choice.runner_up {
+        Some((node, criteria)) => (&**node, criteria.to_string()),
+        None => ("none", String::new()),
+    };
+    info!(
+        pod = %decision.pod, %node, ?victims, candidates = choice.candidates,
+        criteria = %choice.criteria, runner_up = next, runner_up_criteria = instead,
+        "makes room by evicting pods"
+    );
 }
 
 impl std::fmt::Debug for Driver {

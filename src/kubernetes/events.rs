@@ -314,7 +314,7 @@ impl Writer {
 
 fn event_object(event: &PodEvent, name: &str, time: Timestamp, identity: &str) -> Value {
     let PodEvent { pod, uid, record } = event;
-    json!({
+    let mut object = json!({
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {"name": name, "namespace": &*pod.namespace},
@@ -328,13 +328,21 @@ fn event_object(event: &PodEvent, name: &str, time: Timestamp, identity: &str) -
         "note": record.note,
         "reportingController": &*record.reporting_controller,
         "reportingInstance": reporting_instance(&record.reporting_controller, identity),
-        "regarding": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "namespace": &*pod.namespace,
-            "name": &*pod.name,
-            "uid": &*uid.0,
-        },
+        "regarding": reference(pod, uid),
+    });
+    if let Some((pod, uid)) = &record.related {
+        object["related"] = reference(pod, uid);
+    }
+    object
+}
+
+fn reference(pod: &PodKey, uid: &PodUid) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "namespace": &*pod.namespace,
+        "name": &*pod.name,
+        "uid": &*uid.0,
     })
 }
 

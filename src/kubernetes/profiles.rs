@@ -20,7 +20,7 @@ use crate::apis::profile_problem::{ProblemReason, ProfileProblem};
 use crate::apis::scheduler_profile::SchedulerProfile;
 use crate::kubernetes::watch::WatchEvent;
 use crate::model::symbols::Symbols;
-use crate::plugins::registry::{LiveRegistry, Registry};
+use crate::plugins::registry::Registry;
 
 pub use status::StatusWriter;
 
@@ -134,7 +134,7 @@ impl ProfileSet {
         let conflicts = |effective: &EffectiveProfile| {
             effective.conflicts_with(others.iter().map(|o| (o.name.as_str(), &o.effective)))
         };
-        let problems = match EffectiveProfile::try_new(&object.spec, &LiveRegistry) {
+        let problems = match EffectiveProfile::try_new(&object.spec, &Registry) {
             Err(problems) => problems,
             Ok(effective) => {
                 let mut problems = conflicts(&effective);

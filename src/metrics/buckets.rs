@@ -27,6 +27,11 @@ pub(super) fn victims() -> impl Iterator<Item = f64> {
     exponential(1.0, 2.0, 7)
 }
 
+/// 1 ms to 33 s: evictions of a preemption.
+pub(super) fn preemption_seconds() -> impl Iterator<Item = f64> {
+    exponential(0.001, 2.0, 16)
+}
+
 /// 0.1 ms to 205 ms: extension points.
 pub(super) fn extension_point_seconds() -> impl Iterator<Item = f64> {
     exponential(0.0001, 2.0, 12)

@@ -15,7 +15,7 @@ use crate::engine::decision::Decision;
 use crate::engine::framework::PluginName;
 use crate::engine::observer::StatusCode;
 use crate::engine::queue::Place;
-use crate::engine::{BoundPod, Observations};
+use crate::engine::{BoundPod, EndedPreemption, Observations};
 use crate::metrics::{ExtensionPointMetrics, buckets};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -62,6 +62,10 @@ pub struct SchedulerMetrics {
     sli_duration: Histograms<Attempts>,
     preemption_attempts: Counter,
     preemption_victims: Histogram,
+    preemption_executions: Family<Execution, Counter>,
+    preemption_execution_duration: Histograms<PreemptorExecution>,
+    preemption_goroutines_duration: Histograms<Execution>,
+    preemption_pdb_violations: Family<Preemptor, Counter>,
     /// How long extension points took.
     pub extension_points: ExtensionPointMetrics,
     permit_wait: Histograms<PermitResult>,
@@ -71,6 +75,26 @@ pub struct SchedulerMetrics {
     quarantined: Gauge,
     engine_restarts: Counter,
 }
+
+/// How the evictions of a preemption ended: `success` or `error`.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Execution {
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct PreemptorExecution {
+    preemptor: &'static str,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Preemptor {
+    preemptor: &'static str,
+}
+
+/// The only kind of preemptor there is yet.
+const POD: &str = "pod";
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PermitResult {
@@ -90,6 +114,14 @@ impl SchedulerMetrics {
             sli_duration: Family::new_with_constructor(|| Histogram::new(buckets::sli_seconds())),
             preemption_attempts: Counter::default(),
             preemption_victims: Histogram::new(buckets::victims()),
+            preemption_executions: Family::default(),
+            preemption_execution_duration: Family::new_with_constructor(|| {
+                Histogram::new(buckets::preemption_seconds())
+            }),
+            preemption_goroutines_duration: Family::new_with_constructor(|| {
+                Histogram::new(buckets::sli_seconds())
+            }),
+            preemption_pdb_violations: Family::default(),
             extension_points: ExtensionPointMetrics::register(registry),
             permit_wait: Family::new_with_constructor(attempt_histogram),
             cache_size: Family::default(),
@@ -161,6 +193,29 @@ impl SchedulerMetrics {
             "Number of selected preemption victims for preemption initiated by a single pod",
             self.preemption_victims.clone(),
         );
+        registry.register(
+            "preemption_goroutines_execution",
+            "Number of preemption goroutines executed",
+            self.preemption_executions.clone(),
+        );
+        registry.register_with_unit(
+            "preemption_goroutines_duration",
+            "Duration in seconds for running goroutines for the preemption",
+            Unit::Seconds,
+            self.preemption_goroutines_duration.clone(),
+        );
+        registry.register_with_unit(
+            "preemption_execution_duration",
+            "Duration in seconds for preempting the target preemption victims. With async \
+             preemption enabled, preemption execution does not block the scheduling of other pods",
+            Unit::Seconds,
+            self.preemption_execution_duration.clone(),
+        );
+        registry.register(
+            "preemption_pdb_violations",
+            "Total number of pod disruption budget violations caused by preemption",
+            self.preemption_pdb_violations.clone(),
+        );
         registry.register_with_unit(
             "permit_wait_duration",
             "Duration of waiting on permit",
@@ -209,6 +264,14 @@ impl SchedulerMetrics {
         }
         if decision.post_filters.contains(&PREEMPTION) {
             self.preemption_attempts.inc();
+        }
+        if let Some(choice) = decision.preemption.as_deref()
+            && choice.criteria.violations > 0
+        {
+            let violations = u64::try_from(choice.criteria.violations).unwrap_or(u64::MAX);
+            self.preemption_pdb_violations
+                .get_or_create(&Preemptor { preemptor: POD })
+                .inc_by(violations);
         }
         if !decision.victims.is_empty() {
             #[expect(clippy::cast_precision_loss, reason = "a count of pods on one node")]
@@ -267,6 +330,9 @@ impl SchedulerMetrics {
                 timed.duration,
             );
         }
+        for ended in &observations.preemptions {
+            self.preemption_ended(*ended);
+        }
         for (duration, result) in &observations.permit_waits {
             let result = *result;
             self.permit_wait
@@ -275,6 +341,22 @@ impl SchedulerMetrics {
         }
         self.scheduled_after_flush
             .inc_by(observations.scheduled_after_flush);
+    }
+
+    fn preemption_ended(&self, ended: EndedPreemption) {
+        let result = if ended.succeeded { "success" } else { "error" };
+        let seconds = ended.duration.as_secs_f64();
+        let execution = Execution { result };
+        self.preemption_executions.get_or_create(&execution).inc();
+        self.preemption_goroutines_duration
+            .get_or_create(&execution)
+            .observe(seconds);
+        self.preemption_execution_duration
+            .get_or_create(&PreemptorExecution {
+                preemptor: POD,
+                result,
+            })
+            .observe(seconds);
     }
 
     /// Writes the gauges.

@@ -27,6 +27,7 @@ fn decision(outcome: Outcome) -> Decision {
         nominated_node: None,
         post_filters: Vec::new(),
         victims: Vec::new(),
+        preemption: None,
     }
 }
 

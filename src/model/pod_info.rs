@@ -56,6 +56,8 @@ pub struct PodInfo {
     pub started: Option<Timestamp>,
     /// Is being deleted.
     pub is_terminating: bool,
+    /// When it should be gone if it is being deleted (`metadata.deletionTimestamp`).
+    pub gone_by: Option<Timestamp>,
     /// Is being deleted because a pod of a higher priority needs its room.
     pub is_preempted: bool,
     /// Gates that hold the pod back, in the order of the object.

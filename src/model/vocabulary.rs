@@ -202,6 +202,7 @@ fn pod_info(pod: &Pod, class: PodClassId, labels: LabelSetId) -> PodInfo {
         created: time(&pod.metadata.creation_timestamp).unwrap_or_default(),
         started: time(&pod.status.start_time),
         is_terminating: pod.metadata.deletion_timestamp.is_some(),
+        gone_by: time(&pod.metadata.deletion_timestamp),
         is_preempted: pod.metadata.deletion_timestamp.is_some() && is_preemption_target(pod),
         scheduling_gates: pod
             .spec

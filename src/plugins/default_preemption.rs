@@ -1,17 +1,24 @@
 //! `DefaultPreemption`: which pods of a lower priority have to go so that a pod fits.
 //!
-//! It decides and says so; carrying the decision out is the engine's part.
+//! It decides and says so; carrying the decision out is the engine's part. As long as victims are
+//! being evicted for a pod, it holds the pod back at `PreEnqueue`.
 
 mod candidate;
 mod disruption_budgets;
 mod dry_run;
 
 use crate::apis::plugin_args::DefaultPreemptionArgs;
+use crate::engine::cache::snapshot::{PodView, Snapshot};
 use crate::engine::cache::tie_break::TieBreak;
 use crate::engine::diagnosis::Diagnosis;
-use crate::engine::framework::extension_points::{PostFilterPlugin, PostFilterVerdict};
+use crate::engine::framework::extension_points::{
+    Change, EnqueueExtensions, PostFilterPlugin, PostFilterVerdict, PreEnqueuePlugin,
+};
 use crate::engine::framework::failed_attempt::FailedAttempt;
-use crate::engine::framework::{Plugin, PluginError, PluginName, Rejection};
+use crate::engine::framework::{
+    ActionType, ClusterEventKind, EventResource, Plugin, PluginError, PluginName, QueueingHint,
+    Rejection,
+};
 use crate::plugins::default_preemption::candidate::Candidate;
 use crate::plugins::default_preemption::disruption_budgets::Budgets;
 use crate::plugins::default_preemption::dry_run::{DryRun, dry_run};
@@ -20,13 +27,21 @@ pub(crate) const NAME: &str = "DefaultPreemption";
 pub(crate) const REASON_NEVER: &str = "not eligible due to preemptionPolicy=Never.";
 pub(crate) const REASON_TERMINATING: &str =
     "not eligible due to a terminating pod on the nominated node.";
+pub(crate) const REASON_EVICTING: &str = "waiting for the preemption for this pod to be finished";
 pub(crate) const REASON_NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 pub(crate) const REASON_NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 
-/// The plugin. How many nodes it tries: `percentage` of the nodes that evictions could help, at
-/// least `absolute`; all of them where ties go by name.
+/// The plugin.
 #[derive(Debug)]
 pub(crate) struct DefaultPreemption {
+    /// How many candidates are enough; none: all nodes are tried.
+    sample: Option<Sample>,
+}
+
+/// Candidates are enough at this share, in percent, of the nodes that evictions could help, and at
+/// least at this number. Where ties go by name, all nodes are tried.
+#[derive(Debug)]
+struct Sample {
     percentage: usize,
     absolute: usize,
 }
@@ -43,18 +58,19 @@ struct Found<'a> {
 impl DefaultPreemption {
     pub(crate) fn new(args: &DefaultPreemptionArgs) -> Self {
         let count = |number: i32| usize::try_from(number).unwrap_or(0);
-        Self {
-            percentage: count(args.min_candidate_nodes_percentage),
-            absolute: count(args.min_candidate_nodes_absolute),
-        }
+        let sample = args.sample().map(|(percentage, absolute)| Sample {
+            percentage: count(percentage),
+            absolute: count(absolute),
+        });
+        Self { sample }
     }
 
     /// How many candidates are enough among `nodes` (`calculateNumCandidates`).
     fn enough(&self, nodes: usize, tie_break: TieBreak) -> usize {
-        match tie_break {
-            TieBreak::Name => nodes,
-            TieBreak::Seeded => (nodes * self.percentage / 100)
-                .max(self.absolute)
+        match (&self.sample, tie_break) {
+            (None, _) | (_, TieBreak::Name) => nodes,
+            (Some(sample), TieBreak::Seeded) => (nodes * sample.percentage / 100)
+                .max(sample.absolute)
                 .min(nodes),
         }
     }
@@ -68,6 +84,7 @@ impl DefaultPreemption {
             errors: Vec::new(),
         };
         let mut nodes = attempt.helpable_nodes();
+        nodes.retain(|node| !attempt.is_in_vain(node.name()));
         nodes.sort_by_cached_key(|node| attempt.ties.rank(node));
         let enough = self.enough(nodes.len(), attempt.ties.tie_break());
         let budgets = Budgets::of(attempt.cluster);
@@ -94,8 +111,39 @@ impl Plugin for DefaultPreemption {
         NAME
     }
 
+    fn as_pre_enqueue(&self) -> Option<&dyn PreEnqueuePlugin> {
+        Some(self)
+    }
+
     fn as_post_filter(&self) -> Option<&dyn PostFilterPlugin> {
         Some(self)
+    }
+
+    fn enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
+        Some(self)
+    }
+}
+
+impl PreEnqueuePlugin for DefaultPreemption {
+    fn pre_enqueue(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> Option<Rejection> {
+        cluster
+            .is_evicting_for(&pod.info.uid)
+            .then(|| Rejection::unresolvable(NAME, REASON_EVICTING))
+    }
+}
+
+impl EnqueueExtensions for DefaultPreemption {
+    fn events_to_register(&self) -> &[ClusterEventKind] {
+        const EVENTS: [ClusterEventKind; 1] = [ClusterEventKind::new(
+            EventResource::AssignedPod,
+            ActionType::DELETE,
+        )];
+        &EVENTS
+    }
+
+    /// A pod that is held back was rejected by others, too: they say what helps it.
+    fn queueing_hint(&self, _: &Change<'_>, _: &PodView<'_>) -> QueueingHint {
+        QueueingHint::Skip
     }
 }
 
@@ -105,7 +153,7 @@ impl PostFilterPlugin for DefaultPreemption {
             return PostFilterVerdict::Rejected(rejection(reason));
         }
         let mut found = self.find(attempt);
-        if let Some(best) = candidate::best(std::mem::take(&mut found.candidates)) {
+        if let Some((best, choice)) = candidate::best(std::mem::take(&mut found.candidates)) {
             let (node, victims) = (best.node.name(), best.victims.len());
             return PostFilterVerdict::Nominated {
                 node: node.clone(),
@@ -118,6 +166,7 @@ impl PostFilterPlugin for DefaultPreemption {
                     .iter()
                     .map(|pod| pod.info.uid.clone())
                     .collect(),
+                choice: Some(Box::new(choice)),
             };
         }
         match found.error() {
@@ -140,8 +189,14 @@ fn ineligible(attempt: &FailedAttempt<'_>) -> Option<&'static str> {
     if pod.never_preempts {
         return Some(REASON_NEVER);
     }
+    let earlier = attempt.earlier;
+    let drains = earlier.drains.as_deref();
+    if drains.is_some_and(|node| !attempt.is_unresolvable(node)) {
+        // Evicted, although their objects may not say so yet.
+        return Some(REASON_TERMINATING);
+    }
     let nominated = pod.nominated_node.as_deref()?;
-    if attempt.is_unresolvable(nominated) {
+    if earlier.is_overdue || attempt.is_unresolvable(nominated) {
         return None;
     }
     // Its victims are on their way out: the room is being made already.

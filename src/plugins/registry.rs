@@ -99,14 +99,6 @@ const PLUGINS: &[(&str, Factory)] = &[
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Registry;
 
-/// Those that a real cluster gets: without the ones whose decisions nothing carries out yet.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LiveRegistry;
-
-/// It decides on evictions, and nobody is evicted yet: a nomination without them would be a promise
-/// that is not kept.
-const NOT_LIVE: [&str; 1] = [default_preemption::NAME];
-
 /// A profile that cannot be built although its arguments were accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("plugin {plugin:?} of profile {profile:?} cannot be made: {reason}")]
@@ -127,18 +119,6 @@ impl PluginCatalog for Registry {
 
     fn names(&self) -> Vec<&str> {
         PLUGINS.iter().map(|(name, _)| *name).collect()
-    }
-}
-
-impl PluginCatalog for LiveRegistry {
-    fn extension_points(&self, name: &str) -> Option<PointSet> {
-        let is_live = !NOT_LIVE.contains(&name);
-        is_live.then(|| Registry.extension_points(name)).flatten()
-    }
-
-    fn names(&self) -> Vec<&str> {
-        let names = PLUGINS.iter().map(|(name, _)| *name);
-        names.filter(|name| !NOT_LIVE.contains(name)).collect()
     }
 }
 

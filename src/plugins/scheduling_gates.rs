@@ -1,6 +1,6 @@
 //! `SchedulingGates`: a pod with gates does not enter the active queue (KEP-3521).
 
-use crate::engine::cache::snapshot::PodView;
+use crate::engine::cache::snapshot::{PodView, Snapshot};
 use crate::engine::framework::extension_points::{EnqueueExtensions, PreEnqueuePlugin};
 use crate::engine::framework::{
     ActionType, ClusterEventKind, EventResource, Plugin, PluginName, Rejection,
@@ -27,7 +27,7 @@ impl Plugin for SchedulingGates {
 }
 
 impl PreEnqueuePlugin for SchedulingGates {
-    fn pre_enqueue(&self, pod: &PodView<'_>) -> Option<Rejection> {
+    fn pre_enqueue(&self, pod: &PodView<'_>, _: &Snapshot<'_>) -> Option<Rejection> {
         let gates = &pod.info.scheduling_gates;
         if gates.is_empty() {
             return None;
@@ -58,12 +58,15 @@ mod tests {
         let cluster = Cluster::default();
         let gated = cluster.with_pod(&make_pod("p").gate("a").gate("b"));
         let reason = SchedulingGates
-            .pre_enqueue(&gated.view())
+            .pre_enqueue(&gated.view(), &gated.snapshot())
             .unwrap()
             .message();
         assert_eq!(reason, "waiting for scheduling gates: [a b]");
         let cluster = Cluster::default();
         let free = cluster.with_pod(&make_pod("p"));
-        assert_eq!(SchedulingGates.pre_enqueue(&free.view()), None);
+        assert_eq!(
+            SchedulingGates.pre_enqueue(&free.view(), &free.snapshot()),
+            None
+        );
     }
 }

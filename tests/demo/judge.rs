@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use bayplan::apis::plugin_catalog::PluginCatalog;
 use bayplan::apis::upstream_plugins::DEFAULT_PLUGINS;
-use bayplan::plugins::registry::LiveRegistry;
+use bayplan::plugins::registry::Registry;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
@@ -111,7 +111,7 @@ pub(crate) async fn refusals(
 
 /// kube-scheduler's default set without the plugins that the live scheduler lacks.
 fn configuration() -> Value {
-    let is_missing = |name: &&str| LiveRegistry.extension_points(name).is_none();
+    let is_missing = |name: &&str| Registry.extension_points(name).is_none();
     let missing: Vec<Value> = DEFAULT_PLUGINS
         .iter()
         .map(|plugin| plugin.name)

@@ -18,10 +18,10 @@ fn complete(config: Value) -> Value {
 }
 
 #[test]
-fn defaults_are_upstreams() {
+fn defaults_are_upstreams_except_that_preemption_tries_every_node() {
     let cpu_and_memory = json!([{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]);
     let defaults = json!({
-        "defaultPreemption": {"minCandidateNodesPercentage": 10, "minCandidateNodesAbsolute": 100},
+        "defaultPreemption": {},
         "dynamicResources": {"filterTimeout": "10s", "bindingTimeout": "10m0s"},
         "interPodAffinity": {"hardPodAffinityWeight": 1, "ignorePreferredTermsOfExistingPods": false},
         "nodeAffinity": {},

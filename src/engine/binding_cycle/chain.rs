@@ -99,7 +99,7 @@ impl Engine {
     }
 
     /// `PreBind` ended.
-    fn observe_pre_bind(&mut self, uid: &PodUid, status: StatusCode) {
+    pub(super) fn observe_pre_bind(&mut self, uid: &PodUid, status: StatusCode) {
         if let Some(binding) = self.bindings.0.get(uid)
             && let Stage::PreBinding { since, .. } = binding.stage
         {

@@ -32,6 +32,32 @@ impl Engine {
         }
     }
 
+    /// A pod of a higher priority needs the room of this one, which goes back to the queue if its
+    /// binding has not begun. Tells whether it could be called back.
+    pub(in crate::engine) fn call_back(&mut self, uid: &PodUid, plugin: PluginName) -> bool {
+        let Some(binding) = self.bindings.0.get(uid) else {
+            return false;
+        };
+        let message = match &binding.stage {
+            Stage::Waiting { .. } => "waiting on permit for pod: preempted".to_owned(),
+            Stage::Nominating(_) => format!("preempted by {plugin}"),
+            Stage::PreBinding {
+                running, waiting, ..
+            } => {
+                let at = running.values().chain(waiting.keys()).min();
+                let name =
+                    |at: &usize| binding.profile.plugin(binding.profile.points.pre_bind[*at]);
+                let name = at.map_or("", |at| name(at).name());
+                format!("running PreBind plugin {name:?}: preempted by {plugin}")
+            }
+            Stage::Binding(..) => return false,
+        };
+        self.observe_permit_wait(uid, StatusCode::Error);
+        self.observe_pre_bind(uid, StatusCode::Error);
+        self.fail_binding(uid, Refusal::Failed(PluginError { plugin, message }));
+        true
+    }
+
     /// Undoes everything and sends the pod back to the queue with the reason.
     pub(super) fn fail_binding(&mut self, uid: &PodUid, refusal: Refusal) {
         let Some(mut binding) = self.bindings.0.remove(uid) else {

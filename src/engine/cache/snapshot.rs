@@ -106,6 +106,11 @@ impl<'a> Snapshot<'a> {
         pods.map(move |info| PodView::new(info, &cache.vocabulary))
     }
 
+    /// Whether pods are being evicted for the pod called `uid` (`IsPodRunningPreemption`).
+    pub fn is_evicting_for(&self, uid: &PodUid) -> bool {
+        self.cache.preemptions.is_evicting(uid)
+    }
+
     /// What plugins hold for pods on their way.
     pub fn reservations(&self) -> &'a Reservations {
         &self.cache.reservations

@@ -10,6 +10,7 @@ use crate::engine::effect::{EffectAction, EffectOutcome};
 use crate::engine::framework::cluster_event::{ClusterEventKind, QueueingHint};
 use crate::engine::framework::cycle_state::CycleState;
 use crate::engine::framework::failed_attempt::FailedAttempt;
+use crate::engine::framework::preemption_choice::PreemptionChoice;
 use crate::engine::framework::reservations::Reservations;
 use crate::engine::framework::status::{PluginError, Rejection};
 use crate::model::object_key::ObjectKey;
@@ -20,7 +21,7 @@ use crate::model::timestamp::Timestamp;
 pub trait PreEnqueuePlugin {
     /// `Some`: the pod is gated, and is asked about again when an event that this plugin
     /// registered happens.
-    fn pre_enqueue(&self, pod: &PodView<'_>) -> Option<Rejection>;
+    fn pre_enqueue(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> Option<Rejection>;
 }
 
 /// The order of the active queue; exactly one plugin has it.
@@ -172,10 +173,12 @@ pub enum PostFilterVerdict {
     Nominated {
         /// The node that the pod is nominated for.
         node: Arc<str>,
-        /// The pods to evict there.
+        /// The pods to evict there, the most important first.
         victims: Vec<PodUid>,
         /// The part of the message that it adds.
         message: String,
+        /// Why this node and these pods, if it was a choice.
+        choice: Option<Box<PreemptionChoice>>,
     },
     /// Nothing can be done now; an earlier nomination of the pod stays. An unresolvable one ends
     /// the point, otherwise the next plugin is asked.

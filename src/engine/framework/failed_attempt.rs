@@ -5,6 +5,7 @@ use std::fmt;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::cache::tie_break::TieOrder;
 use crate::engine::framework::cycle_state::CycleState;
+use crate::engine::framework::earlier_preemptions::EarlierPreemptions;
 use crate::engine::framework::extension_points::FilterRunner;
 use crate::engine::framework::status::{Rejection, RejectionKind};
 
@@ -23,6 +24,8 @@ pub struct FailedAttempt<'a> {
     pub not_looked_at: Option<&'a Rejection>,
     /// Which of equally good nodes goes first.
     pub ties: TieOrder,
+    /// What became of earlier preemptions of the pod.
+    pub earlier: &'a EarlierPreemptions,
     /// Judges hypotheses.
     pub filters: &'a dyn FilterRunner,
 }
@@ -47,16 +50,25 @@ impl<'a> FailedAttempt<'a> {
         looked_at.chain(others).collect()
     }
 
+    /// Why the node called `node` will not do.
+    pub fn refusal_of(&self, node: &str) -> Option<&'a Rejection> {
+        let rejected = self.rejected.iter();
+        let mut looked_at = rejected.filter(|(other, _)| **other.name() == *node);
+        let rejection = looked_at.next().map(|(_, rejection)| rejection);
+        rejection.or(self.not_looked_at)
+    }
+
     /// Whether evictions on the node called `node` cannot help.
     pub fn is_unresolvable(&self, node: &str) -> bool {
-        let looked_at = self
-            .rejected
-            .iter()
-            .find(|(other, _)| **other.name() == *node);
-        let rejection = looked_at.map(|(_, rejection)| rejection);
-        rejection
-            .or(self.not_looked_at)
-            .is_none_or(Rejection::is_unresolvable)
+        self.refusal_of(node).is_none_or(Rejection::is_unresolvable)
+    }
+
+    /// Whether evictions on the node called `node` were of no use before, and would be of none now.
+    pub fn is_in_vain(&self, node: &str) -> bool {
+        !self.earlier.vain.is_empty()
+            && self
+                .refusal_of(node)
+                .is_some_and(|refusal| self.earlier.is_in_vain(node, refusal))
     }
 }
 

@@ -77,10 +77,4 @@ impl QueuedPod {
     pub(super) fn has_no_rejectors(&self) -> bool {
         self.unschedulable_plugins.is_empty() && self.pending_plugins.is_empty()
     }
-
-    /// Whose hints count: a gated pod moves only for the plugin that gates it.
-    pub(super) fn rejectors_to_ask(&self) -> impl Iterator<Item = &PluginName> {
-        let plugins = self.unschedulable_plugins.iter();
-        plugins.filter(|plugin| self.gating_plugin.is_none_or(|gating| gating == **plugin))
-    }
 }

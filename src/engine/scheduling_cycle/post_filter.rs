@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::engine::cache::tie_break::TieOrder;
 use crate::engine::framework::extension_points::PostFilterVerdict;
 use crate::engine::framework::failed_attempt::FailedAttempt;
+use crate::engine::framework::preemption_choice::PreemptionChoice;
+use crate::engine::framework::{PluginName, Rejection};
 use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::engine::scheduling_cycle::{Cycle, Evaluation};
 use crate::model::pod_info::PodUid;
@@ -17,13 +19,23 @@ pub enum Nomination {
     Cleared,
     /// It stays as it is.
     Kept,
-    /// The pod is nominated for a node, and these pods are to go for it.
-    For {
-        /// The node.
-        node: Arc<str>,
-        /// The pods.
-        victims: Vec<PodUid>,
-    },
+    /// The pod is nominated for a node, where others are to go for it.
+    For(Box<PlannedPreemption>),
+}
+
+/// A node on which room is to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedPreemption {
+    /// The node.
+    pub node: Arc<str>,
+    /// The pods that are to go, the most important first.
+    pub victims: Vec<PodUid>,
+    /// The plugin that says so.
+    pub plugin: PluginName,
+    /// Why the node does not do as it is.
+    pub refused: Option<Rejection>,
+    /// Why this node and these pods.
+    pub choice: Option<Box<PreemptionChoice>>,
 }
 
 impl<'a> Cycle<'a> {
@@ -55,8 +67,16 @@ impl<'a> Cycle<'a> {
                     node,
                     victims,
                     message,
+                    choice,
                 } => {
-                    nomination = Nomination::For { node, victims };
+                    let refused = self.failed_attempt(evaluation).refusal_of(&node).cloned();
+                    nomination = Nomination::For(Box::new(PlannedPreemption {
+                        node,
+                        victims,
+                        plugin: plugin.name(),
+                        refused,
+                        choice,
+                    }));
                     reasons = vec![message];
                     status = StatusCode::Success;
                     break;
@@ -96,6 +116,7 @@ impl<'a> Cycle<'a> {
             rejected: &evaluation.rejected,
             not_looked_at: evaluation.not_looked_at.as_ref(),
             ties: TieOrder::new(self.tie_break, self.seed, &self.pod.info.uid),
+            earlier: &self.earlier,
             filters: self,
         }
     }

@@ -26,7 +26,7 @@ type Permit = fn(&str, &[PodUid]) -> PermitVerdict;
 
 /// A plugin at every extension point after the filters, which writes down its calls.
 #[derive(Clone, Debug, Default)]
-struct Probe {
+pub(super) struct Probe {
     name: PluginName,
     log: Arc<Mutex<Vec<String>>>,
     refuses_reserve: bool,
@@ -47,6 +47,26 @@ impl PreBindWork for Work {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+/// A plugin that holds every pod at `Permit` but `preemptor`.
+pub(super) fn holding(name: PluginName) -> Probe {
+    let hold: Permit = |pod, _| match pod {
+        "preemptor" => verdict(PermitDecision::Allow),
+        _ => verdict(PermitDecision::Wait(Duration::from_mins(1))),
+    };
+    Probe {
+        permit: Some(hold),
+        ..Probe::new(name)
+    }
+}
+
+/// A plugin that has work to do before every binding.
+pub(super) fn working(name: PluginName) -> Probe {
+    Probe {
+        work: Some(false),
+        ..Probe::new(name)
     }
 }
 
@@ -128,6 +148,7 @@ impl PostFilterPlugin for Probe {
                 node: node.into(),
                 victims: Vec::new(),
                 message: "room is being made.".to_owned(),
+                choice: None,
             },
             None => PostFilterVerdict::Rejected(Rejection::unschedulable(self.name, "no help.")),
         }
@@ -208,9 +229,13 @@ impl PostBindPlugin for Probe {
 }
 
 impl Driver {
-    /// Runs the default profile with the probes at the end of each point, and first at `Bind`.
-    fn with_probes(mut self, probes: &[Probe], extenders: Vec<Arc<dyn Extender>>) -> Self {
-        let mut profile = self.build(json!({"schedulerName": "bayplan"}));
+    /// Runs the profile with the probes at the end of each point, and first at `Bind`.
+    pub(super) fn with_probes(
+        mut self,
+        probes: &[Probe],
+        extenders: Vec<Arc<dyn Extender>>,
+    ) -> Self {
+        let mut profile = self.build(self.spec.clone());
         for (at, probe) in probes.iter().enumerate() {
             let index = profile.plugins.len();
             profile.plugins.push(Arc::new(probe.clone()));

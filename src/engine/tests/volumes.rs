@@ -10,8 +10,8 @@ impl Driver {
     /// With a volume and a claim for it.
     fn with_volumes() -> Self {
         let mut driver = Self::new([make_node("n")]);
-        driver.profile(json!({"schedulerName": "bayplan",
-            "pluginConfig": {"volumeBinding": {"bindTimeoutSeconds": 60}}}));
+        driver.spec["pluginConfig"] = json!({"volumeBinding": {"bindTimeoutSeconds": 60}});
+        driver.profile(driver.spec.clone());
         driver.listed::<StorageClass>(json!({"metadata": {"name": "local"},
             "provisioner": "kubernetes.io/no-provisioner",
             "volumeBindingMode": "WaitForFirstConsumer"}));

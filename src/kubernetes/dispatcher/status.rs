@@ -57,9 +57,7 @@ fn status_patch(effect: &Effect, patch: &StatusPatch, now: Timestamp) -> Value {
             "observedGeneration": condition.observed_generation,
         });
         if condition.is_new {
-            let time =
-                jiff::Timestamp::from_second(now.as_micros() / 1_000_000).unwrap_or_default();
-            fields["lastTransitionTime"] = time.to_string().into();
+            fields["lastTransitionTime"] = second(now).into();
         }
         status["conditions"] = json!([fields]);
     }
@@ -69,6 +67,12 @@ fn status_patch(effect: &Effect, patch: &StatusPatch, now: Timestamp) -> Value {
         Some(node) => status["nominatedNodeName"] = node.into(),
     }
     json!({"metadata": {"uid": &*effect.uid.0}, "status": status})
+}
+
+/// A time of the API, which has whole seconds.
+pub(super) fn second(time: Timestamp) -> String {
+    let time = jiff::Timestamp::from_second(time.as_micros() / 1_000_000);
+    time.unwrap_or_default().to_string()
 }
 
 #[cfg(test)]

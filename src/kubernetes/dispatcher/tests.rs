@@ -2,6 +2,7 @@
 
 mod bindings;
 mod doubt;
+mod evictions;
 mod fake_api;
 mod load;
 mod status;

@@ -86,6 +86,7 @@ impl Driver {
 
     fn tell_of_panic(&self, pod: PodKey, uid: PodUid, panic: &str) {
         let record = EventRecord {
+            related: None,
             kind: EventKind::Warning,
             reason: "FailedScheduling",
             action: "Scheduling",

@@ -54,7 +54,7 @@ mod tests {
     use crate::metrics::Metrics;
     use crate::model::timestamp::Timestamp;
     use crate::plugins::fixtures::{make_node, make_pod};
-    use crate::plugins::registry::{LiveRegistry, Registry};
+    use crate::plugins::registry::Registry;
 
     #[test]
     fn points_of_a_cycle_are_in_the_exposition_with_upstreams_labels() {
@@ -66,7 +66,7 @@ mod tests {
         let mut engine = engine.successor();
         engine.tick(Timestamp::from_seconds(1));
         let spec = serde_json::from_value(json!({"schedulerName": "bayplan"})).unwrap();
-        let effective = EffectiveProfile::try_new(&spec, &LiveRegistry).unwrap();
+        let effective = EffectiveProfile::try_new(&spec, &Registry).unwrap();
         let profile = Registry.build(&effective, 1, engine.symbols_mut()).unwrap();
         engine.handle(ClusterEvent::ProfilesChanged(vec![profile]));
         for name in ["a", "b"] {

@@ -11,6 +11,7 @@ fn event(pod: &str, note: &str) -> PodEvent {
         },
         uid: PodUid(pod.into()),
         record: EventRecord {
+            related: None,
             kind: EventKind::Warning,
             reason: "FailedScheduling",
             action: "Scheduling",

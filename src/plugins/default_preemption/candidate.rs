@@ -1,13 +1,13 @@
 //! A node that evictions make fit, and which of several is best (`pickOneNodeForPreemption`).
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use crate::engine::cache::snapshot::{NodeView, PodView};
+use crate::engine::framework::preemption_choice::{
+    NOT_STARTED, PreemptionChoice, PreemptionCriteria,
+};
 use crate::model::timestamp::Timestamp;
-
-/// Later than every start: pods that have not started yet count as started now
-/// (`GetPodStartTime`).
-const NOT_STARTED: Timestamp = Timestamp::from_micros(i64::MAX);
 
 /// A node on which the pod fits without the victims.
 #[derive(Debug)]
@@ -19,13 +19,31 @@ pub(super) struct Candidate<'a> {
     pub(super) violations: usize,
 }
 
-/// The smaller, the better: protected victims, the highest priority, the sum of all, how many; the
-/// one that ran longest among the highest should have run as shortly as possible.
-type Cost = (usize, i32, i64, usize, Reverse<Timestamp>);
-
-/// The best candidate; the first of equals.
-pub(super) fn best(candidates: Vec<Candidate<'_>>) -> Option<Candidate<'_>> {
-    candidates.into_iter().min_by_key(Candidate::cost)
+/// The best candidate, the first of equals, and what speaks for it.
+pub(super) fn best(candidates: Vec<Candidate<'_>>) -> Option<(Candidate<'_>, PreemptionChoice)> {
+    let count = candidates.len();
+    let mut judged = candidates
+        .into_iter()
+        .map(|candidate| (candidate.criteria(), candidate));
+    let mut best = judged.next()?;
+    let mut runner_up: Option<(PreemptionCriteria, Candidate<'_>)> = None;
+    for other in judged {
+        let loser = if other.0 < best.0 {
+            std::mem::replace(&mut best, other)
+        } else {
+            other
+        };
+        if runner_up.as_ref().is_none_or(|known| loser.0 < known.0) {
+            runner_up = Some(loser);
+        }
+    }
+    let (criteria, candidate) = best;
+    let choice = PreemptionChoice {
+        criteria,
+        runner_up: runner_up.map(|(criteria, other)| (Arc::clone(other.node.name()), criteria)),
+        candidates: count,
+    };
+    Some((candidate, choice))
 }
 
 /// When the pod started.
@@ -34,7 +52,7 @@ pub(super) fn start(pod: &PodView<'_>) -> Timestamp {
 }
 
 impl Candidate<'_> {
-    fn cost(&self) -> Cost {
+    fn criteria(&self) -> PreemptionCriteria {
         let highest = self.victims.iter().map(|pod| pod.info.priority).max();
         let highest = highest.unwrap_or(i32::MIN);
         // Made positive, so that few pods of a negative priority beat many.
@@ -45,12 +63,12 @@ impl Candidate<'_> {
             .filter(|pod| pod.info.priority == highest)
             .map(start)
             .min();
-        (
-            self.violations,
-            highest,
-            self.victims.iter().map(weight).sum(),
-            self.victims.len(),
-            Reverse(longest.unwrap_or(NOT_STARTED)),
-        )
+        PreemptionCriteria {
+            violations: self.violations,
+            highest_priority: highest,
+            priority_sum: self.victims.iter().map(weight).sum(),
+            victims: self.victims.len(),
+            longest_running: Reverse(longest.unwrap_or(NOT_STARTED)),
+        }
     }
 }

@@ -2,12 +2,12 @@
 
 use bayplan::apis::plugin_catalog::PluginCatalog;
 use bayplan::apis::upstream_plugins::DEFAULT_PLUGINS;
-use bayplan::plugins::registry::LiveRegistry;
+use bayplan::plugins::registry::Registry;
 use serde_json::{Value, json};
 
 /// The plugins that decide in a real cluster.
 pub(crate) fn live_plugins() -> Vec<&'static str> {
-    let there = LiveRegistry.names();
+    let there = Registry.names();
     let default = DEFAULT_PLUGINS.iter().map(|plugin| plugin.name);
     default.filter(|name| there.contains(name)).collect()
 }

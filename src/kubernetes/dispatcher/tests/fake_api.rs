@@ -1,4 +1,4 @@
-//! An API server that knows pods, binds and patches them by the real one's rules, and can be told to fail.
+//! An API server that knows pods, binds, patches and deletes them by the real one's rules, and can be told to fail.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -269,6 +269,7 @@ impl State {
         match *method {
             Method::GET => answer(200, pod),
             Method::POST => bind(pod, body),
+            Method::DELETE => delete(pod, body),
             _ if body["metadata"]["uid"] != pod["metadata"]["uid"] => {
                 status(422, "metadata.uid: Invalid value: field is immutable")
             }
@@ -292,6 +293,18 @@ fn patch_object(object: &mut Value, body: &Value) -> Response<Body> {
     let next: u64 = version.as_str().unwrap().parse::<u64>().unwrap() + 1;
     *version = next.to_string().into();
     answer(200, object)
+}
+
+/// The kubelet has yet to end the pod.
+fn delete(pod: &mut Value, options: &Value) -> Response<Body> {
+    let uid = &options["preconditions"]["uid"];
+    if !uid.is_null() && *uid != pod["metadata"]["uid"] {
+        let why = "Operation cannot be fulfilled on pods \"p\": the UID in the precondition does \
+                   not match the UID in record";
+        return status(409, why);
+    }
+    pod["metadata"]["deletionTimestamp"] = "2023-11-14T22:13:50Z".into();
+    answer(200, pod)
 }
 
 /// By the rules of `setPodNodeAndMetadata`.

@@ -18,7 +18,7 @@ use tower::service_fn;
 use crate::apis::effective_profile::EffectiveProfile;
 use crate::engine::EngineConfig;
 use crate::engine::cache::listers::{Listed, ListedEvent, ObjectEvent};
-use crate::engine::cache::snapshot::{NodeView, PodView};
+use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::framework::extension_points::{
     PermitDecision, PermitPlugin, PermitVerdict, PreEnqueuePlugin,
 };
@@ -42,7 +42,7 @@ use crate::model::objects::{
 };
 use crate::model::pod_info::PodUid;
 use crate::plugins::fixtures::{NodeBuilder, PodBuilder};
-use crate::plugins::registry::{LiveRegistry, Registry};
+use crate::plugins::registry::Registry;
 
 /// Longer than anything here takes on paused time.
 const SETTLED: Duration = Duration::from_secs(3);
@@ -68,7 +68,7 @@ impl Plugin for Bomb {
 }
 
 impl PreEnqueuePlugin for Bomb {
-    fn pre_enqueue(&self, pod: &PodView<'_>) -> Option<Rejection> {
+    fn pre_enqueue(&self, pod: &PodView<'_>, _: &Snapshot<'_>) -> Option<Rejection> {
         go_off("poison", pod);
         None
     }
@@ -307,7 +307,7 @@ impl World {
     /// Runs the default profile under this name, beside no other.
     pub(super) fn activate(&self, scheduler_name: &str) {
         let spec = serde_json::from_value(json!({"schedulerName": scheduler_name})).unwrap();
-        let effective = EffectiveProfile::try_new(&spec, &LiveRegistry).unwrap();
+        let effective = EffectiveProfile::try_new(&spec, &Registry).unwrap();
         let profile = RunningProfile {
             name: scheduler_name.to_owned(),
             generation: 1,

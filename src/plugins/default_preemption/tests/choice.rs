@@ -54,8 +54,20 @@ fn of_equals_the_first_name_is_taken_or_the_first_on_the_ring() {
 
 #[test]
 fn enough_candidates_are_as_many_as_the_arguments_say() {
-    let plugin = DefaultPreemption::new(&DefaultPreemptionArgs::default());
-    for (nodes, enough) in [(7, 7), (100, 100), (999, 100), (5_000, 500)] {
+    let plugin = |percentage, absolute| {
+        DefaultPreemption::new(&DefaultPreemptionArgs {
+            min_candidate_nodes_percentage: percentage,
+            min_candidate_nodes_absolute: absolute,
+        })
+    };
+    for (percentage, absolute, nodes, enough) in [
+        (None, None, 5_000, 5_000),
+        (Some(10), Some(100), 7, 7),
+        (Some(10), None, 999, 100),
+        (None, Some(100), 5_000, 500),
+        (Some(0), Some(20), 5_000, 20),
+    ] {
+        let plugin = plugin(percentage, absolute);
         assert_eq!(plugin.enough(nodes, TieBreak::Seeded), enough);
         assert_eq!(plugin.enough(nodes, TieBreak::Name), nodes);
     }
