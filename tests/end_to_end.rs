@@ -173,10 +173,7 @@ impl Cluster {
             });
             Ok(event.map(|event| {
                 let related = event.related.and_then(|related| related.uid);
-                (
-                    event.note.unwrap_or_default(),
-                    related.unwrap_or_default(),
-                )
+                (event.note.unwrap_or_default(), related.unwrap_or_default())
             }))
         })
         .await
@@ -383,13 +380,17 @@ fn timed(metrics: &str, point: &str) -> u64 {
 async fn a_high_pod_takes_the_room_of_the_least_important_one() -> anyhow::Result<()> {
     let cluster = Cluster::start(2).await?;
     let _replica = cluster.replica().await?;
-    cluster.fill(&[("low", "low"), ("middle", "middle")]).await?;
+    cluster
+        .fill(&[("low", "low"), ("middle", "middle")])
+        .await?;
     let low = cluster.pods().get("low").await?;
     let node = low.spec.and_then(|spec| spec.node_name).unwrap_or_default();
 
     let high = whole_node("high").priority_class("high");
     cluster.create(vec![high]).await?;
-    let (_, message) = cluster.until_refused("high", "preempting 1 victims").await?;
+    let (_, message) = cluster
+        .until_refused("high", "preempting 1 victims")
+        .await?;
     let expected = format!(
         "0/2 nodes are available: 2 Insufficient cpu. preemption: found a potential placement \
          for pod on node {node}, preempting 1 victims"
