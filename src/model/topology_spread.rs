@@ -12,8 +12,8 @@ pub struct TopologySpreadConstraint {
     pub max_skew: i64,
     /// The node label whose values are the domains.
     pub topology_key: Symbol,
-    /// `DoNotSchedule`, otherwise `ScheduleAnyway`.
-    pub is_hard: bool,
+    /// `None` for a word that is none of the two: such a constraint is nobody's, as upstream.
+    pub strictness: Option<Strictness>,
     /// Which pods of the pod's namespace are counted, but for [`Self::match_label_keys`]; or why
     /// that cannot be read.
     pub selector: Result<LabelSelector, InvalidSelector>,
@@ -29,6 +29,29 @@ pub struct TopologySpreadConstraint {
     pub honors_node_taints: bool,
 }
 
+/// What becomes of a pod that would break a constraint (`whenUnsatisfiable`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Strictness {
+    /// `DoNotSchedule`: filters.
+    Hard,
+    /// `ScheduleAnyway`: scores.
+    Soft,
+}
+
+// === impl Strictness ===
+
+impl Strictness {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "DoNotSchedule" => Some(Self::Hard),
+            "ScheduleAnyway" => Some(Self::Soft),
+            _ => None,
+        }
+    }
+}
+
+// === impl TopologySpreadConstraint ===
+
 impl TopologySpreadConstraint {
     /// Compiles a constraint.
     pub fn compile(constraint: &v1::TopologySpreadConstraint, scope: &mut SymbolScope<'_>) -> Self {
@@ -36,7 +59,7 @@ impl TopologySpreadConstraint {
         Self {
             max_skew: i64::from(constraint.max_skew),
             topology_key: scope.intern(&constraint.topology_key),
-            is_hard: constraint.when_unsatisfiable != "ScheduleAnyway",
+            strictness: Strictness::parse(&constraint.when_unsatisfiable),
             selector: LabelSelector::compile(constraint.label_selector.as_ref(), scope),
             match_label_keys: keys.map(|key| scope.intern(key)).collect(),
             min_domains: constraint.min_domains.map_or(1, i64::from),

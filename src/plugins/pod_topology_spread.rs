@@ -25,7 +25,7 @@ use crate::engine::framework::{Plugin, PluginName};
 use crate::model::label_selector::{InvalidSelector, LabelSelector};
 use crate::model::node_class::HOSTNAME_LABEL;
 use crate::model::symbols::{Symbol, SymbolScope};
-use crate::model::topology_spread::TopologySpreadConstraint;
+use crate::model::topology_spread::{Strictness, TopologySpreadConstraint};
 use crate::plugins::pod_topology_spread::constraint::Constraint;
 use crate::plugins::pod_topology_spread::default_selector::default_selector;
 
@@ -47,15 +47,6 @@ pub(crate) struct PodTopologySpread {
     /// The defaults are Kubernetes' own: a node without a zone still takes part.
     is_system_defaulted: bool,
     hostname: Symbol,
-}
-
-/// Whether a constraint keeps pods away or only scores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Strictness {
-    /// `DoNotSchedule`.
-    Hard,
-    /// `ScheduleAnyway`.
-    Soft,
 }
 
 impl PodTopologySpread {
@@ -86,7 +77,7 @@ impl PodTopologySpread {
         pod: &PodView<'_>,
         listers: &Listers,
     ) -> Result<Vec<Constraint>, InvalidSelector> {
-        let wanted = |c: &&TopologySpreadConstraint| c.is_hard == (strictness == Strictness::Hard);
+        let wanted = |c: &&TopologySpreadConstraint| c.strictness == Some(strictness);
         let own = &pod.class.spread_constraints;
         if !own.is_empty() {
             let own = own.iter().filter(wanted);
@@ -120,7 +111,7 @@ fn system_default(topology_key: Symbol, max_skew: i64) -> TopologySpreadConstrai
     TopologySpreadConstraint {
         max_skew,
         topology_key,
-        is_hard: false,
+        strictness: Some(Strictness::Soft),
         selector: Ok(LabelSelector::Nothing),
         match_label_keys: Box::default(),
         min_domains: 1,
@@ -136,7 +127,10 @@ fn list_default(
     let honors = |policy| policy == NodeInclusionPolicy::Honor;
     let key = scope.intern(&constraint.topology_key);
     TopologySpreadConstraint {
-        is_hard: constraint.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule,
+        strictness: Some(match constraint.when_unsatisfiable {
+            WhenUnsatisfiable::DoNotSchedule => Strictness::Hard,
+            WhenUnsatisfiable::ScheduleAnyway => Strictness::Soft,
+        }),
         min_domains: constraint.min_domains.map_or(1, i64::from),
         honors_node_affinity: honors(constraint.node_affinity_policy),
         honors_node_taints: honors(constraint.node_taints_policy),

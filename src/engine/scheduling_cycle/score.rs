@@ -114,8 +114,9 @@ impl<'a> Cycle<'a> {
             return Err(failed(
                 name,
                 format!(
-                    "plugin {name:?} returns an invalid score {score}, it should in the range of \
-                     [{MIN_NODE_SCORE}, {MAX_NODE_SCORE}] after normalizing"
+                    "applying score defaultWeights on Score plugins: plugin {name:?} returns an \
+                     invalid score {score}, it should in the range of [{MIN_NODE_SCORE}, \
+                     {MAX_NODE_SCORE}] after normalizing"
                 ),
             ));
         }

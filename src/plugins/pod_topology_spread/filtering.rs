@@ -10,13 +10,12 @@ use crate::engine::framework::{CycleState, PluginError, Rejection};
 use crate::model::map::IdMap;
 use crate::model::node_selector::NodeLabels;
 use crate::model::symbols::Symbol;
+use crate::model::topology_spread::Strictness;
 use crate::plugins::pod_topology_spread::constraint::{
     Constraint, Inclusion, PodCount, has_all_keys,
 };
 use crate::plugins::pod_topology_spread::domain_spread::DomainSpread;
-use crate::plugins::pod_topology_spread::{
-    NAME, PodTopologySpread, REASON, REASON_MISSING_LABEL, Strictness,
-};
+use crate::plugins::pod_topology_spread::{NAME, PodTopologySpread, REASON, REASON_MISSING_LABEL};
 
 /// The constraints of an attempt with how their pods are spread, parallel.
 #[derive(Clone, Debug)]

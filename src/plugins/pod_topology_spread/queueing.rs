@@ -3,8 +3,9 @@
 use crate::engine::cache::snapshot::PodView;
 use crate::engine::framework::extension_points::{Change, EnqueueExtensions};
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource, QueueingHint};
+use crate::model::topology_spread::Strictness;
+use crate::plugins::pod_topology_spread::PodTopologySpread;
 use crate::plugins::pod_topology_spread::constraint::{Constraint, has_all_keys};
-use crate::plugins::pod_topology_spread::{PodTopologySpread, Strictness};
 
 impl EnqueueExtensions for PodTopologySpread {
     fn events_to_register(&self) -> &[ClusterEventKind] {

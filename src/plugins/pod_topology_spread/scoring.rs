@@ -8,10 +8,15 @@ use crate::engine::framework::{CycleState, PluginError};
 use crate::model::map::IdMap;
 use crate::model::node_selector::NodeLabels;
 use crate::model::symbols::Symbol;
+use crate::model::topology_spread::Strictness;
 use crate::plugins::pod_topology_spread::constraint::{
     Constraint, Inclusion, PodCount, has_all_keys,
 };
-use crate::plugins::pod_topology_spread::{NAME, PodTopologySpread, Strictness};
+use crate::plugins::pod_topology_spread::{NAME, PodTopologySpread};
+
+/// The score that upstream gives ignored nodes (`invalidScore`). A constraint without a positive
+/// `maxSkew` comes to it as well.
+const IGNORED_SCORE: i64 = -1;
 
 /// What is scored in an attempt.
 #[derive(Clone, Debug)]
@@ -197,9 +202,9 @@ impl ScorePlugin for PodTopologySpread {
                 .map(|(score, _)| *score)
         };
         let least = counted().min().unwrap_or(0);
-        let greatest = counted().max().unwrap_or(0);
+        let greatest = counted().max().unwrap_or(0).max(0);
         for (score, ignored) in scores.iter_mut().zip(&ignored) {
-            *score = match (ignored, greatest) {
+            *score = match (*ignored || *score == IGNORED_SCORE, greatest) {
                 (true, _) => 0,
                 (false, 0) => MAX_NODE_SCORE,
                 (false, greatest) => MAX_NODE_SCORE * (greatest + least - *score) / greatest,
