@@ -14,7 +14,7 @@ use crate::model::pod_affinity::PodAffinity;
 use crate::model::pod_volume::PodVolume;
 use crate::model::quantity::InvalidQuantity;
 use crate::model::requests::pod_requests;
-use crate::model::resources::Resources;
+use crate::model::resources::{Resources, summand};
 use crate::model::symbols::{Symbol, SymbolScope};
 use crate::model::taints::Toleration;
 use crate::model::topology_spread::TopologySpreadConstraint;
@@ -34,12 +34,16 @@ pub struct PodClass {
     pub tolerations: Box<[Toleration]>,
     /// Ports on the node, of containers and sidecars.
     pub host_ports: Box<[HostPort]>,
-    /// What the pod needs (`resource.PodRequests`).
+    /// What the pod takes on its node (`resource.PodRequests`), as a summand.
     pub requests: Resources,
+    /// What the pod asks a node for while it waits; differs if it has a status of a running one, and
+    /// in amounts that are no summands.
+    pub asked: Resources,
     /// CPU (thousandths) and memory (bytes) for scoring, containers without a request counted
-    /// with the defaults (`GetNonzeroRequests`).
+    /// with the defaults (`GetNonzeroRequests`), as summands.
     pub non_zero_requests: NonZeroRequests,
-    /// The same as scores see the pod itself; differs only with pod-level requests.
+    /// The same as scores see the pod itself; differs with pod-level requests, and in amounts that
+    /// are no summands.
     pub scored_requests: NonZeroRequests,
     /// Images of containers, init containers and image volumes, normalised, one entry each.
     pub images: Box<[Symbol]>,
@@ -68,6 +72,14 @@ pub struct NonZeroRequests {
 }
 
 impl NonZeroRequests {
+    /// See [`Resources::summand`].
+    fn summand(self) -> Self {
+        Self {
+            milli_cpu: summand(self.milli_cpu),
+            memory: summand(self.memory),
+        }
+    }
+
     /// Adds `other`.
     pub fn add(&mut self, other: Self) {
         self.milli_cpu = self.milli_cpu.saturating_add(other.milli_cpu);
@@ -148,8 +160,9 @@ impl PodClass {
                 .map(|t| Toleration::compile(t, scope))
                 .collect(),
             host_ports: compile_ports(spec, scope),
-            requests: Resources::compile(&requests.amounts, scope),
-            non_zero_requests: requests.non_zero,
+            requests: Resources::compile(&requests.amounts, scope).summand(),
+            asked: Resources::compile(&requests.asked, scope),
+            non_zero_requests: requests.non_zero.summand(),
             scored_requests: requests.scored,
             images: compile_images(spec, scope),
             affinity: compile_affinity(pod, scope),

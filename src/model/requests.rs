@@ -30,6 +30,9 @@ type Amounts = BTreeMap<String, Quantity>;
 pub struct PodRequests {
     /// Exact amounts by resource name.
     pub amounts: BTreeMap<String, Quantity>,
+    /// The same as `NodeResourcesFit` judges it: of a pod that has no node yet the status does not
+    /// count (`computePodResourceRequest`).
+    pub asked: BTreeMap<String, Quantity>,
     /// CPU and memory with defaults for containers that request none, as nodes sum them up.
     pub non_zero: NonZeroRequests,
     /// The same as `NodeResourcesFit` scores the pod itself: upstream leaves its scorer's feature
@@ -40,6 +43,7 @@ pub struct PodRequests {
 /// What `pod` needs. Fails on a text that is not a quantity.
 pub fn pod_requests(pod: &Pod) -> Result<PodRequests, InvalidQuantity> {
     let amounts = requests_with_defaults(pod, &Amounts::new())?;
+    let asked = asked_amounts(pod)?;
     let mut defaults = scoring_defaults();
     let mut scored =
         sum_of_containers(pod, &defaults, |container, _| &container.resources.requests)?;
@@ -50,9 +54,27 @@ pub fn pod_requests(pod: &Pod) -> Result<PodRequests, InvalidQuantity> {
     let non_zero = requests_with_defaults(pod, &defaults)?;
     Ok(PodRequests {
         amounts,
+        asked,
         non_zero: non_zero_requests(&non_zero),
         scored: non_zero_requests(&scored),
     })
+}
+
+/// What the spec alone asks for.
+fn asked_amounts(pod: &Pod) -> Result<Amounts, InvalidQuantity> {
+    let mut asked = sum_of_containers(pod, &Amounts::new(), |container, _| {
+        &container.resources.requests
+    })?;
+    if let Some(of_pod) = pod_level_requests(pod) {
+        replace_pod_level(&mut asked, Resources::parse_list(of_pod)?);
+    }
+    add(&mut asked, &Resources::parse_list(&pod.spec.overhead)?);
+    Ok(asked)
+}
+
+fn replace_pod_level(requests: &mut Amounts, of_pod: Amounts) {
+    let of_pod = of_pod.into_iter();
+    requests.extend(of_pod.filter(|(name, _)| is_pod_level_resource(name)));
 }
 
 fn non_zero_requests(amounts: &Amounts) -> NonZeroRequests {
@@ -74,11 +96,7 @@ fn scoring_defaults() -> Amounts {
 fn requests_with_defaults(pod: &Pod, defaults: &Amounts) -> Result<Amounts, InvalidQuantity> {
     let mut requests = container_requests(pod, defaults)?;
     if let Some(of_pod) = pod_level_requests(pod) {
-        for (name, amount) in effective_pod_level(pod, of_pod)? {
-            if is_pod_level_resource(&name) {
-                requests.insert(name, amount);
-            }
-        }
+        replace_pod_level(&mut requests, effective_pod_level(pod, of_pod)?);
     }
     add(&mut requests, &Resources::parse_list(&pod.spec.overhead)?);
     Ok(requests)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::label_syntax::key_problems;
 use crate::model::quantity::{InvalidQuantity, Quantity};
 use crate::model::symbols::{Symbol, SymbolScope};
 
@@ -72,6 +73,19 @@ impl Resources {
             .collect()
     }
 
+    /// The same as a part of the sum of a node: nothing less than 0, and nothing so large that the
+    /// sum could overflow. Only then does taking it away again leave what was there before.
+    #[must_use]
+    pub fn summand(mut self) -> Self {
+        self.milli_cpu = summand(self.milli_cpu);
+        self.memory = summand(self.memory);
+        self.ephemeral_storage = summand(self.ephemeral_storage);
+        for (_, amount) in &mut self.scalars {
+            *amount = summand(*amount);
+        }
+        self
+    }
+
     /// The amount of one resource.
     pub fn get(&self, resource: Resource) -> i64 {
         match resource {
@@ -120,6 +134,13 @@ impl Resources {
     }
 }
 
+/// See [`Resources::summand`].
+pub(crate) fn summand(amount: i64) -> i64 {
+    /// 2^49 (half a petabyte): 16,384 pods with so much come to less than 2^63.
+    const MAX_SUMMAND: i64 = 1 << 49;
+    amount.clamp(0, MAX_SUMMAND)
+}
+
 /// Whether the scheduler counts the resource `name` beside the dense ones
 /// (`schedutil.IsScalarResourceName`): extended resources, huge pages, attachable volumes and
 /// other `kubernetes.io/` names.
@@ -130,13 +151,63 @@ fn is_scalar(name: &str) -> bool {
         || name.contains("kubernetes.io/")
 }
 
-/// Whether `name` is an extended resource (`v1helper.IsExtendedResourceName`): a qualified name
-/// outside `kubernetes.io/` that is no quota name.
+/// Whether `name` is an extended resource (`v1helper.IsExtendedResourceName`): outside
+/// `kubernetes.io/`, no quota name, and valid as a part of one.
 pub fn is_extended(name: &str) -> bool {
-    /// A qualified name: at most 253 characters of prefix, `/`, 63 of name.
-    const QUALIFIED_NAME_MAX: usize = 253 + 1 + 63;
     name.contains('/')
         && !name.contains("kubernetes.io/")
         && !name.starts_with("requests.")
-        && name.len() + "requests.".len() <= QUALIFIED_NAME_MAX
+        && key_problems(&format!("requests.{name}")).is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::symbols::Symbols;
+
+    fn compiled(amounts: &[(&str, &str)]) -> Resources {
+        let amounts = amounts.iter();
+        let amounts = amounts.map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        let amounts = Resources::parse_list(&amounts.collect()).unwrap();
+        Resources::compile(&amounts, &mut Symbols::new(0).scope())
+    }
+
+    #[test]
+    fn a_sum_is_what_it_was_when_an_absurd_amount_has_gone() {
+        let mut sum = compiled(&[("cpu", "2"), ("memory", "1Gi")]);
+        let before = sum.clone();
+        for absurd in ["1e400", "-1e400", "1E", "-5"] {
+            let absurd = compiled(&[("cpu", absurd), ("memory", absurd)]).summand();
+            sum.add(&absurd);
+            sum.add(&absurd);
+            sum.subtract(&absurd);
+            sum.subtract(&absurd);
+            assert_eq!(sum, before);
+        }
+        let full = compiled(&[("memory", "1e400")]).summand();
+        assert!(full.memory > 1 << 48);
+    }
+
+    #[test]
+    fn names_that_are_no_resources_do_not_count() {
+        let amounts = [
+            "a/b/c",
+            "/x",
+            "x/",
+            "a b/c",
+            "requests.example.com/x",
+            "cores",
+        ];
+        for name in amounts {
+            assert_eq!(compiled(&[(name, "1")]).scalars().len(), 0, "{name}");
+        }
+        for name in [
+            "example.com/x",
+            "hugepages-2Mi",
+            "kubernetes.io/x",
+            "attachable-volumes-x",
+        ] {
+            assert_eq!(compiled(&[(name, "1")]).scalars().len(), 1, "{name}");
+        }
+    }
 }

@@ -53,7 +53,7 @@ impl NodeResourcesFit {
         if pods.saturating_add(1) > node.allowed_pods() {
             shortage.reasons.push(REASON_TOO_MANY_PODS.into());
         }
-        let (wanted, room, used) = (&pod.class.requests, node.allocatable(), node.requested());
+        let (wanted, room, used) = (&pod.class.asked, node.allocatable(), node.requested());
         for (reason, wanted, room, used) in [
             (REASON_CPU, wanted.milli_cpu, room.milli_cpu, used.milli_cpu),
             (REASON_MEMORY, wanted.memory, room.memory, used.memory),

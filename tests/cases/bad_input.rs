@@ -183,6 +183,14 @@ fn absurd_spread_constraints_are_taken_as_they_are() {
     let app = |name: &str, fields| with_labels(pod(name, spread(fields)), &[("app", "y")]);
     decide!(beside([
         app("zero", json!({"maxSkew": 0})),
+        app(
+            "soft-zero",
+            json!({"maxSkew": 0, "whenUnsatisfiable": "ScheduleAnyway"})
+        ),
+        app(
+            "soft-negative",
+            json!({"maxSkew": -5, "whenUnsatisfiable": "ScheduleAnyway"})
+        ),
         app("negative", json!({"maxSkew": -5})),
         app("most", json!({"maxSkew": i32::MAX})),
         app("domains", json!({"minDomains": -5})),
@@ -474,6 +482,87 @@ fn quantities_in_every_notation_are_read() {
     }
     objects.push(pod("device", requesting(json!({"example.com/x": "-1"}))));
     decide!(beside(objects));
+}
+
+#[test]
+fn names_that_are_no_resources_are_not_asked_of_nodes() {
+    let names = [
+        "a/b/c",
+        "/x",
+        "x/",
+        "a b/c",
+        "requests.example.com/x",
+        "cores",
+    ];
+    let asking =
+        |(index, name): (usize, &&str)| pod(&format!("q{index}"), requesting(json!({*name: "1"})));
+    let verdict = decide!(beside(names.iter().enumerate().map(asking)));
+    assert!(
+        names
+            .iter()
+            .enumerate()
+            .all(|(index, _)| verdict.node(&format!("q{index}")).is_some())
+    );
+}
+
+// Upstream counts neither as hard nor as soft what is none of the two.
+#[test]
+fn a_spread_constraint_of_an_unknown_kind_is_nobodys() {
+    let spread = |when: &str, key: &str| {
+        json!({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": key,
+            "whenUnsatisfiable": when, "labelSelector": {"matchLabels": {"app": "x"}}}]})
+    };
+    let verdict = decide!(beside([
+        with_labels(on(pod("run", json!({})), "n1"), &[("app", "x")]),
+        with_labels(pod("unknown", spread("Sometimes", ZONE)), &[("app", "x")]),
+        with_labels(pod("empty", spread("", ZONE)), &[("app", "x")]),
+        with_labels(
+            pod("keyless", spread("Sometimes", "nowhere")),
+            &[("app", "x")]
+        ),
+    ]));
+    for name in ["unknown", "empty", "keyless"] {
+        assert_eq!(verdict.feasible(name), ["n1", "n2"]);
+    }
+}
+
+#[test]
+fn a_waiting_pod_with_the_status_of_a_running_one_is_judged_by_its_spec() {
+    let mut pod = pod("q", requesting(json!({"cpu": "5"})));
+    pod["status"]["conditions"] =
+        json!([{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]);
+    let verdict = decide!(beside([pod]));
+    assert!(verdict.is_pending("q"));
+}
+
+#[test]
+fn a_pod_that_asks_for_less_than_nothing_fails_with_upstreams_message() {
+    let verdict = decide!(beside([pod("q", requesting(json!({"cpu": "-1"})))]));
+    assert_eq!(
+        message_of(&verdict, "q"),
+        "applying score defaultWeights on Score plugins: plugin \"NodeResourcesFit\" returns an \
+         invalid score 112, it should in the range of [0, 100] after normalizing"
+    );
+}
+
+// Upstream fails every attempt here; see docs/compatibility.md.
+#[test]
+fn a_running_pod_that_asks_for_less_than_nothing_takes_nothing() {
+    let running = on(
+        pod("run", requesting(json!({"cpu": "-3", "memory": "-1Gi"}))),
+        "n1",
+    );
+    let asking = || pod("q", requesting(json!({"cpu": "1"})));
+    let with = simulated(&beside([running, asking()])).unwrap();
+    let without = simulated(&beside([on(pod("run", json!({})), "n1"), asking()])).unwrap();
+    assert!(with.node("q").is_some() && with.node("ok").is_some());
+    assert_eq!(with.feasible("q"), without.feasible("q"));
+    let full = beside([
+        on(pod("run", requesting(json!({"cpu": "-3"}))), "n1"),
+        on(pod("full", requesting(json!({"cpu": "4"}))), "n1"),
+        asking(),
+    ]);
+    assert_eq!(simulated(&full).unwrap().feasible("q"), ["n2"]);
 }
 
 // Upstream's arithmetic overflows here, and such pods fit anywhere; see docs/compatibility.md.
