@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::deviations::DEVIATIONS;
+use crate::deviations::{DEVIATIONS, OMISSIONS};
+use crate::generator::Cluster;
 use crate::oracle::Oracle;
 use crate::subject::{Subject, bayplan};
 
@@ -36,25 +37,34 @@ pub(crate) struct Difference {
 /// # Errors
 /// The oracle cannot be asked.
 pub(crate) fn compare(
-    objects: &[Value],
+    cluster: &Cluster,
     subject: Subject,
     oracle: &mut Oracle,
 ) -> anyhow::Result<Comparison> {
     let missing = subject.missing();
-    let upstream = oracle.decide(objects, &missing)?;
+    let is_compared = |object: &&Value| !OMISSIONS.iter().any(|omits| omits(object));
+    let objects: Vec<_> = cluster
+        .objects
+        .iter()
+        .filter(is_compared)
+        .cloned()
+        .collect();
+    let (objects, is_valid) = (&objects[..], &cluster.is_valid);
+    let upstream = oracle.decide(objects, &missing, *is_valid)?;
     let decided = match subject {
         Subject::Bayplan => bayplan(objects),
         Subject::Upstream => oracle
-            .decide(objects, &missing)?
+            .decide(objects, &missing, *is_valid)?
             .map(|answer| answer.records),
     };
     let (mut ours, theirs) = match (decided, upstream) {
         (Ok(ours), Ok(theirs)) => (ours, theirs),
         (ours, theirs) => {
+            let differ = *is_valid || ours.is_ok() || theirs.is_ok();
             return Ok(Comparison {
                 records: Vec::new(),
                 preemptions: BTreeMap::new(),
-                difference: Some(refused(ours.err(), theirs.err())),
+                difference: differ.then(|| refused(ours.err(), theirs.err())),
             });
         }
     };

@@ -28,6 +28,9 @@ use crate::judge::{Plan, judge};
 use crate::statistics::Demand;
 use crate::subject::Subject;
 
+/// Every how many clusters one has odd objects, unless families are chosen.
+const ODD_EACH: u64 = 10;
+
 /// What the run is asked to do.
 #[derive(Clone, Debug, Parser)]
 struct Arguments {
@@ -43,7 +46,8 @@ struct Arguments {
     /// Pods in a cluster, those that run already included.
     #[arg(long, default_value_t = 60)]
     pods: usize,
-    /// Families of features, joined by commas, or "all"; those whose plugins there are by default.
+    /// Families of features, joined by commas, or "all"; by default those whose plugins there are,
+    /// and odd objects in every tenth cluster.
     #[arg(long)]
     features: Option<Families>,
     /// Upstream's scheduler; built from tests/controlplane by default.
@@ -68,6 +72,11 @@ fn main() -> ExitCode {
     } else {
         Subject::Bayplan
     };
+    let odd_each = if arguments.features.is_some() {
+        0
+    } else {
+        ODD_EACH
+    };
     let demand = Demand::on(arguments.seeds, arguments.features.is_some());
     let families = arguments
         .features
@@ -81,11 +90,13 @@ fn main() -> ExitCode {
         },
         subject,
         families,
+        odd_each,
         oracle: arguments.oracle,
         keep_going: arguments.keep_going,
     };
     if arguments.print {
-        for object in generate(plan.first, plan.size, &plan.families, &subject.plugins()) {
+        let cluster = generate(plan.first, plan.size, &plan.families, &subject.plugins());
+        for object in cluster.objects {
             match serde_yaml::to_string(&object) {
                 Ok(text) => print!("---\n{text}"),
                 Err(error) => eprintln!("conformance: {error}"),

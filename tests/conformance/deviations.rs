@@ -1,6 +1,7 @@
 //! Where the two are known to decide otherwise. Each rule has its row in `docs/compatibility.md`,
 //! takes exactly what it is about out of both records, and is never a tolerance.
 
+use bayplan::model::quantity::Quantity;
 use serde_json::{Map, Value};
 
 /// Takes what it is about out of Bayplan's and out of upstream's record of a pod.
@@ -27,5 +28,67 @@ fn order_of_extended_resources(record: &mut Value) {
             let fixed = reasons.iter().take_while(|reason| is_fixed(reason)).count();
             reasons[fixed..].sort_by_key(ToString::to_string);
         }
+    }
+}
+
+/// Says of an object that no cluster with it can be compared: it is left out for both.
+pub(crate) type Omission = fn(&Value) -> bool;
+
+/// All of them.
+pub(crate) const OMISSIONS: [Omission; 2] = [has_uncountable_amount, asks_for_less_than_nothing];
+
+/// Amounts near and beyond what 64 bits hold: upstream's arithmetic wraps or gives 0, Bayplan's
+/// saturates.
+fn has_uncountable_amount(object: &Value) -> bool {
+    const HOLDERS: [&str; 6] = [
+        "requests",
+        "limits",
+        "overhead",
+        "allocatable",
+        "capacity",
+        "maximumVolumeSize",
+    ];
+    match object {
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            HOLDERS.contains(&name.as_str()) && holds_uncountable(value)
+                || has_uncountable_amount(value)
+        }),
+        Value::Array(items) => items.iter().any(has_uncountable_amount),
+        _ => false,
+    }
+}
+
+/// A pod with a negative request: once on a node, upstream gives that node scores over 100, and every
+/// attempt of other pods fails. For Bayplan such a request takes nothing.
+fn asks_for_less_than_nothing(object: &Value) -> bool {
+    fn is_negative(amounts: &Value) -> bool {
+        match amounts {
+            Value::Object(amounts) => amounts.values().any(is_negative),
+            Value::Array(items) => items.iter().any(is_negative),
+            Value::String(text) => {
+                Quantity::parse(text).is_ok_and(|amount| amount < Quantity::ZERO)
+            }
+            Value::Number(number) => number.as_f64().is_some_and(|number| number < 0.0),
+            _ => false,
+        }
+    }
+    let spec = &object["spec"];
+    let containers = ["containers", "initContainers"].map(|list| spec[list].as_array());
+    let mut containers = containers.into_iter().flatten().flatten();
+    object["kind"] == "Pod"
+        && (is_negative(&spec["overhead"])
+            || is_negative(&spec["resources"])
+            || containers.any(|container| is_negative(&container["resources"])))
+}
+
+fn holds_uncountable(amounts: &Value) -> bool {
+    /// In units. Thousandths of it, a hundred times it, and sums of a few stay below 2^63.
+    const COUNTABLE: u64 = 1_000_000_000_000_000;
+    match amounts {
+        Value::Object(amounts) => amounts.values().any(holds_uncountable),
+        Value::String(text) => {
+            Quantity::parse(text).is_ok_and(|amount| amount.units().unsigned_abs() > COUNTABLE)
+        }
+        _ => false,
     }
 }

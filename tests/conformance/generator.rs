@@ -8,6 +8,7 @@ pub(crate) mod families;
 mod focus;
 mod node_affinity;
 mod nodes;
+mod odd;
 mod owners;
 mod pod_affinity;
 mod pods;
@@ -76,13 +77,21 @@ impl Plan {
     }
 }
 
-/// The objects of the cluster of `seed`; its profiles name none but `plugins`.
+/// A cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct Cluster {
+    pub(crate) objects: Vec<Value>,
+    /// Whether the API server would take all of it.
+    pub(crate) is_valid: bool,
+}
+
+/// The cluster of `seed`; its profiles name none but `plugins`.
 pub(crate) fn generate(
     seed: u64,
     size: Size,
     families: &Families,
     plugins: &[&'static str],
-) -> Vec<Value> {
+) -> Cluster {
     let mut dice = Dice::new(seed);
     let focus = Focus::draw(families, &mut dice);
     let families = families.draw(focus, &mut dice);
@@ -115,7 +124,11 @@ pub(crate) fn generate(
     let pods = pods::pods(&mut plan, size.pods);
     objects.extend(preemption::budgets(&mut plan, &pods));
     objects.extend(pods);
-    objects
+    odd::make_odd(&mut plan, &mut objects);
+    Cluster {
+        objects,
+        is_valid: !plan.families.has(Family::Odd),
+    }
 }
 
 fn namespaces() -> impl Iterator<Item = Value> {
@@ -139,7 +152,8 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_cluster_and_another_one_another() {
         let families: Families = "all".parse().unwrap();
-        let text = |seed| serde_json::to_string(&generate(seed, SIZE, &families, &[])).unwrap();
+        let text =
+            |seed| serde_json::to_string(&generate(seed, SIZE, &families, &[]).objects).unwrap();
         assert_eq!(text(7), text(7));
         assert_ne!(text(7), text(8));
     }

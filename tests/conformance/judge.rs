@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::compare::{Difference, compare};
 use crate::generator::families::Families;
-use crate::generator::{Size, generate};
+use crate::generator::{Cluster, Size, generate};
 use crate::oracle::Oracle;
 use crate::statistics::Statistics;
 use crate::subject::Subject;
@@ -23,6 +23,8 @@ pub(crate) struct Plan {
     /// What is held against upstream.
     pub(crate) subject: Subject,
     pub(crate) families: Families,
+    /// Every how many clusters one has odd objects; 0 leaves that to the families.
+    pub(crate) odd_each: u64,
     /// Upstream's scheduler; built from source if there is none.
     pub(crate) oracle: Option<PathBuf>,
     /// Go on after a difference; every seed that differs is shrunk.
@@ -48,8 +50,12 @@ pub(crate) fn judge(plan: &Plan) -> anyhow::Result<Verdict> {
         differences: Vec::new(),
     };
     for seed in plan.first..plan.first.saturating_add(plan.seeds) {
-        let objects = generate(seed, plan.size, &plan.families, &plan.subject.plugins());
-        let comparison = compare(&objects, plan.subject, &mut oracle)?;
+        let families = match seed.checked_rem(plan.odd_each) {
+            Some(0) => plan.families.with_odd_objects(),
+            _ => plan.families.clone(),
+        };
+        let cluster = generate(seed, plan.size, &families, &plan.subject.plugins());
+        let comparison = compare(&cluster, plan.subject, &mut oracle)?;
         verdict
             .statistics
             .add(&comparison.records, &comparison.preemptions);
@@ -59,7 +65,7 @@ pub(crate) fn judge(plan: &Plan) -> anyhow::Result<Verdict> {
         let text = if found.pod.is_empty() {
             report::refusal(&found)
         } else {
-            smallest(objects, &found, plan.subject, &mut oracle)?
+            smallest(cluster, &found, plan.subject, &mut oracle)?
         };
         verdict.differences.push(format!("# Seed {seed}\n{text}"));
         if !plan.keep_going {
@@ -71,17 +77,23 @@ pub(crate) fn judge(plan: &Plan) -> anyhow::Result<Verdict> {
 
 /// The smallest cluster of which the same field differs.
 fn smallest(
-    objects: Vec<Value>,
+    cluster: Cluster,
     found: &Difference,
     subject: Subject,
     oracle: &mut Oracle,
 ) -> anyhow::Result<String> {
+    let is_valid = cluster.is_valid;
+    let mut difference = |objects: &[Value]| {
+        let objects = objects.to_vec();
+        let smaller = compare(&Cluster { objects, is_valid }, subject, oracle)?;
+        anyhow::Ok(smaller.difference)
+    };
     let still = |objects: &[Value]| -> anyhow::Result<bool> {
-        let smaller = compare(objects, subject, oracle)?.difference;
+        let smaller = difference(objects)?;
         Ok(smaller.is_some_and(|smaller| smaller.field == found.field))
     };
-    let smallest = shrink::shrink(objects, still)?;
-    let shown = compare(&smallest, subject, oracle)?.difference;
+    let smallest = shrink::shrink(cluster.objects, still)?;
+    let shown = difference(&smallest)?;
     Ok(report::difference(
         &smallest,
         shown.as_ref().unwrap_or(found),

@@ -95,7 +95,7 @@ fn cluster(seed: u64, party: &str) -> anyhow::Result<(u64, Vec<Value>)> {
         })
     };
     (seed..seed + SEEDS_TO_TRY)
-        .map(|seed| (seed, generate(seed, SIZE, &drawn, &live_plugins())))
+        .map(|seed| (seed, generate(seed, SIZE, &drawn, &live_plugins()).objects))
         .find(|(_, objects)| suits(objects))
         .with_context(|| format!("no cluster from seed {seed} on shows all of {party}"))
 }

@@ -34,6 +34,7 @@ fn plan(seeds: u64, subject: Subject) -> Plan {
         },
         subject,
         families: Families::of_plugins(&subject.plugins()),
+        odd_each: 0,
         oracle: None,
         keep_going: false,
     }
@@ -48,6 +49,20 @@ fn the_fixed_seeds_are_decided_as_upstream_decides_them() {
     let demand = Demand::on(plan.seeds, false);
     let shortfalls = verdict.statistics.shortfalls(&plan.families, demand);
     assert_eq!(shortfalls, [""; 0]);
+}
+
+#[test]
+fn odd_objects_are_decided_as_upstream_decides_them() {
+    let plan = Plan {
+        size: Size {
+            nodes: 12,
+            pods: 20,
+        },
+        odd_each: 1,
+        ..plan(60, Subject::Bayplan)
+    };
+    let verdict = judge(&plan).unwrap();
+    assert!(verdict.differences.is_empty(), "{}", verdict.differences[0]);
 }
 
 #[test]

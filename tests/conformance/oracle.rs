@@ -61,7 +61,7 @@ impl Oracle {
     }
 
     /// Upstream's answer for a cluster, decided without the `disabled` plugins, or why it takes no
-    /// such cluster.
+    /// such cluster. With `validate` it takes none with pods that the API server would refuse.
     ///
     /// # Errors
     /// The oracle is gone or answers nothing that can be read.
@@ -69,9 +69,10 @@ impl Oracle {
         &mut self,
         objects: &[Value],
         disabled: &[&str],
+        validate: bool,
     ) -> anyhow::Result<Result<Answer, String>> {
         let request = json!({"cluster": documents(objects),
-            "configuration": configuration(objects, disabled).to_string(), "validate": true});
+            "configuration": configuration(objects, disabled).to_string(), "validate": validate});
         let requests = self.requests.as_mut().context("the oracle must listen")?;
         writeln!(requests, "{request}").context("the oracle is gone")?;
         let answer = match self.answers.recv_timeout(PATIENCE) {

@@ -34,6 +34,8 @@ pub(crate) enum Family {
     DeclaredFeatures,
     /// Profiles with other plugins, weights and arguments.
     Profiles,
+    /// Objects that nobody means, most of which the API server would refuse.
+    Odd,
 }
 
 /// Plugins, each with the share of records in percent in which it must do its part.
@@ -74,7 +76,7 @@ const VOLUME_PLUGINS: [&str; 4] = [
     "VolumeZone",
 ];
 
-const FAMILIES: [Description; 16] = [
+const FAMILIES: [Description; 17] = [
     described(
         Family::Basic,
         "basic",
@@ -153,6 +155,7 @@ const FAMILIES: [Description; 16] = [
         &[],
     ),
     described(Family::Profiles, "profiles", &[], &[], &[]),
+    described(Family::Odd, "odd", &[], &[], &[]),
 ];
 
 fn description(family: Family) -> &'static Description {
@@ -165,14 +168,22 @@ fn description(family: Family) -> &'static Description {
 pub(crate) struct Families(BTreeSet<Family>);
 
 impl Families {
-    /// Those whose plugins are among `there`: a family is on as soon as its plugins are.
+    /// Those whose plugins are among `there`: a family is on as soon as its plugins are. Odd objects
+    /// are not among them.
     pub(crate) fn of_plugins(there: &[&str]) -> Self {
         let is_there = |known: &&Description| {
             let mut plugins = known.plugins.iter();
             plugins.all(|plugin| there.contains(plugin))
         };
         let families = FAMILIES.iter().filter(is_there);
+        let families = families.filter(|known| known.family != Family::Odd);
         Self(families.map(|known| known.family).collect())
+    }
+
+    /// These, and odd objects.
+    pub(crate) fn with_odd_objects(&self) -> Self {
+        let odd = [Family::Odd];
+        Self(self.0.iter().copied().chain(odd).collect())
     }
 
     pub(crate) fn has(&self, family: Family) -> bool {
@@ -186,7 +197,8 @@ impl Families {
     /// What one cluster is made of: the basics, what it is about, and some of the others.
     pub(super) fn draw(&self, focus: Focus, dice: &mut Dice) -> Self {
         let is_drawn = |family: &&Family| {
-            let is_sure = **family == Family::Basic || focus.family() == Some(**family);
+            let is_sure =
+                matches!(family, Family::Basic | Family::Odd) || focus.family() == Some(**family);
             dice.chance(focus.share_of_families()) || is_sure
         };
         Self(self.0.iter().filter(is_drawn).copied().collect())
