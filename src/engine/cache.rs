@@ -18,7 +18,8 @@ pub mod snapshot;
 pub mod tie_break;
 pub mod topology;
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::engine::cache::listers::{ListedChange, ListedEvent, Listers};
@@ -48,6 +49,8 @@ pub struct Cache {
     pub(crate) preemptions: Preemptions,
     pods: TextMap<PodUid, CachedPod>,
     assumed: BTreeSet<PodUid>,
+    /// How many pods with a node have each priority.
+    priorities: BTreeMap<i32, usize>,
 }
 
 /// A pod on a node.
@@ -96,6 +99,7 @@ impl Cache {
             preemptions: Preemptions::default(),
             pods: new_text_map(seed),
             assumed: BTreeSet::new(),
+            priorities: BTreeMap::new(),
         }
     }
 
@@ -191,6 +195,11 @@ impl Cache {
         self.pods.values().map(|pod| &pod.info)
     }
 
+    /// The lowest priority of all pods that have a node.
+    pub(crate) fn lowest_priority(&self) -> Option<i32> {
+        self.priorities.keys().next().copied()
+    }
+
     /// Whether the pod is assumed and not yet confirmed.
     pub fn is_assumed(&self, uid: &PodUid) -> bool {
         self.assumed.contains(uid)
@@ -229,6 +238,7 @@ impl Cache {
         if let Some(placed) = pod.placed(&self.nodes, &self.vocabulary) {
             self.topology.add(placed);
         }
+        *self.priorities.entry(pod.info.priority).or_default() += 1;
         self.pods.insert(pod.info.uid.clone(), pod);
     }
 
@@ -239,6 +249,12 @@ impl Cache {
         }
         let class = Arc::clone(self.vocabulary.pod_class(pod.info.class));
         self.nodes.remove_pod(pod.slot, uid, &class);
+        if let Entry::Occupied(mut count) = self.priorities.entry(pod.info.priority) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
         Some(pod.info)
     }
 }

@@ -16,7 +16,7 @@ pub mod profile;
 pub mod reservations;
 pub mod status;
 
-pub use cluster_event::{ActionType, ClusterEventKind, EventResource, QueueingHint};
+pub use cluster_event::{ActionType, ClusterEventKind, EventResource, HintScope, QueueingHint};
 pub use cycle_state::CycleState;
 pub use plugin::{Plugin, PluginName};
 pub use status::{PluginError, Reason, Rejection, RejectionKind};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
 use crate::engine::queue::{RecordedChange, target_pod_change};
-use crate::engine::queue_plugins::Ask;
+use crate::engine::queue_plugins::{Ask, AskAboutGone};
 use crate::engine::{Activity, Engine};
 use crate::model::objects::Pod;
 use crate::model::pod_class::InvalidPod;
@@ -68,11 +68,10 @@ impl Engine {
             return;
         };
         self.known.remove(&info.key);
-        self.cache.vocabulary.release_pod(&info);
-        let node = info.node_name.clone();
         // First of all, so that those who waited for it are not held back any more.
         let preemptors = self.cache.preemptions.victim_gone(uid);
-        self.assigned_pod_changed(ActionType::DELETE, node, uid);
+        self.assigned_pod_gone(info.node_name.clone(), &info);
+        self.cache.vocabulary.release_pod(&info);
         self.activate_waiting(&preemptors);
     }
 
@@ -108,7 +107,7 @@ impl Engine {
         let class = Arc::clone(self.cache.vocabulary.pod_class(info.class));
         self.known.insert(key, uid.clone());
         let was_assumed = self.cache.is_assumed(uid);
-        let labels = info.labels;
+        let (labels, is_terminating) = (info.labels, info.is_terminating);
         if info.is_terminating {
             self.cache.preemptions.victim_going(uid, info.gone_by);
         }
@@ -126,14 +125,17 @@ impl Engine {
                 if crate::engine::queue::any_less(&class.requests, &before.requests) {
                     action = action.or(ActionType::UPDATE_POD_SCALE_DOWN);
                 }
+                if action.is_none() && is_terminating && !earlier.is_terminating {
+                    action = ActionType::UPDATE;
+                }
                 action
             }
         };
         if let Some(earlier) = earlier {
-            self.cache.vocabulary.release_pod(&earlier);
             if earlier.node_name != node {
-                self.assigned_pod_changed(ActionType::DELETE, earlier.node_name, uid);
+                self.assigned_pod_gone(earlier.node_name.clone(), &earlier);
             }
+            self.cache.vocabulary.release_pod(&earlier);
         }
         if !action.is_none() {
             self.assigned_pod_changed(action, node, uid);
@@ -223,6 +225,23 @@ impl Engine {
             cache: &self.cache,
             observer: &*self.observer,
         };
+        self.queue.move_all(self.now, &change, &plugins);
+    }
+
+    /// Tells the queue that the pod is no longer on `node`.
+    pub(super) fn assigned_pod_gone(&mut self, node: Option<Arc<str>>, info: &PodInfo) {
+        let event = ClusterEventKind::new(EventResource::AssignedPod, ActionType::DELETE);
+        let change = RecordedChange {
+            node,
+            pod: Some(info.uid.clone()),
+            ..RecordedChange::of(event)
+        };
+        let ask = Ask {
+            profiles: &self.profiles,
+            cache: &self.cache,
+            observer: &*self.observer,
+        };
+        let plugins = AskAboutGone { ask, gone: info };
         self.queue.move_all(self.now, &change, &plugins);
     }
 

@@ -19,30 +19,31 @@ mod in_flight;
 mod places;
 mod plugins;
 mod queued_pod;
+mod rejectors;
+mod requeue;
 mod target_pod;
+mod timers;
+mod waiting;
+mod wake;
 
 pub use backoff::BackoffPolicy;
 pub use in_flight::RecordedChange;
 pub use places::Place;
 pub use plugins::QueuePlugins;
 pub use queued_pod::QueuedPod;
+pub use rejectors::Rejectors;
 pub(crate) use target_pod::any_less;
 pub use target_pod::target_pod_change;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::engine::diagnosis::Diagnosis;
-use crate::engine::framework::{
-    ActionType, ClusterEventKind, EventResource, PluginName, QueueingHint,
-};
+use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
 use crate::engine::queue::in_flight::InFlight;
 use crate::engine::queue::places::Places;
+use crate::engine::queue::wake::Strategy;
 use crate::model::pod_info::{PodInfo, PodUid};
 use crate::model::timestamp::Timestamp;
-
-/// How often pods that wait too long are looked for (`flushUnschedulableEntitiesLeftover`).
-const UNSCHEDULABLE_FLUSH_INTERVAL: Duration = Duration::from_secs(30);
 
 /// How long a pod waits for an event at most (`DefaultPodMaxInUnschedulablePodsDuration`).
 pub const MAX_IN_UNSCHEDULABLE: Duration = Duration::from_mins(5);
@@ -69,15 +70,6 @@ impl Default for QueueConfig {
     }
 }
 
-/// Why an attempt gave no node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rejectors {
-    /// Plugins that said no. Empty with `pending`: the attempt failed with an error.
-    pub unschedulable: BTreeSet<PluginName>,
-    /// Plugins that wait for something outside.
-    pub pending: BTreeSet<PluginName>,
-}
-
 /// Pods that entered a queue: `scheduler_queue_incoming_pods_total{queue,event}`.
 pub type IncomingPods = BTreeMap<(&'static str, ClusterEventKind), u64>;
 
@@ -90,38 +82,6 @@ pub struct SchedulingQueue {
     next_unschedulable_flush: Option<Timestamp>,
     incoming: IncomingPods,
     scheduled_after_flush: u64,
-}
-
-/// What a change means for a pod (`queueingStrategy`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Strategy {
-    /// It stays.
-    Skip,
-    /// It moves, and waits out its backoff.
-    AfterBackoff,
-    /// It moves to the active queue at once.
-    Immediately,
-}
-
-// === impl Rejectors ===
-
-impl Rejectors {
-    /// The attempt failed with an error: nobody said no.
-    pub fn error() -> Self {
-        Self::default()
-    }
-
-    /// Those who said no in an attempt.
-    pub fn of(diagnosis: &Diagnosis) -> Self {
-        Self {
-            unschedulable: diagnosis.unschedulable_plugins.clone(),
-            pending: diagnosis.pending_plugins.clone(),
-        }
-    }
-
-    fn is_error(&self) -> bool {
-        self.unschedulable.is_empty() && self.pending.is_empty()
-    }
 }
 
 // === impl SchedulingQueue ===
@@ -210,7 +170,7 @@ impl SchedulingQueue {
         let Some(place) = self.places.place(&uid) else {
             return self.add(now, info, plugins);
         };
-        let earlier = self.places.replace_info(info);
+        let earlier = self.places.replace_info(info, plugins);
         let Some(change) = change else { return earlier };
         let event = ClusterEventKind::new(EventResource::TargetPod, change);
         let recorded = RecordedChange {
@@ -260,279 +220,6 @@ impl SchedulingQueue {
     /// The pod is bound: counts it if only the flush had woken it.
     pub fn note_bound(&mut self, pod: &QueuedPod) {
         self.scheduled_after_flush += u64::from(pod.was_flushed);
-    }
-
-    /// The attempt of a pod in flight gave no node (`AddUnschedulablePodIfNotPresent`). Changes
-    /// that happened meanwhile are judged now. A pod that is not in flight stays where it is.
-    pub fn requeue(
-        &mut self,
-        now: Timestamp,
-        uid: &PodUid,
-        rejectors: Rejectors,
-        plugins: &dyn QueuePlugins,
-    ) {
-        if self.places.place(uid) != Some(Place::InFlight) {
-            return;
-        }
-        let Some(mut pod) = self.places.remove(uid) else {
-            return;
-        };
-        pod.fail(now, rejectors);
-        let strategy = self.strategy_after_flight(&pod, plugins);
-        self.in_flight.done(uid);
-        self.enter(
-            now,
-            pod,
-            ClusterEventKind::SCHEDULE_ATTEMPT_FAILURE,
-            strategy,
-            plugins,
-        );
-    }
-
-    /// A pod that had left for its binding comes back: always after its backoff.
-    pub fn put_back(
-        &mut self,
-        now: Timestamp,
-        mut pod: QueuedPod,
-        rejectors: Rejectors,
-        plugins: &dyn QueuePlugins,
-    ) {
-        pod.fail(now, rejectors);
-        let event = ClusterEventKind::SCHEDULE_ATTEMPT_FAILURE;
-        self.enter(now, pod, event, Strategy::AfterBackoff, plugins);
-    }
-
-    /// Something happened that may help pods that were rejected (`MoveAllToActiveOrBackoffQueue`).
-    pub fn move_all(
-        &mut self,
-        now: Timestamp,
-        change: &RecordedChange,
-        plugins: &dyn QueuePlugins,
-    ) {
-        self.in_flight.record(change.clone());
-        for uid in self.places.interested(change, plugins) {
-            self.move_if_worth(now, &uid, change, plugins);
-        }
-    }
-
-    /// Wakes pods at once, past their backoff.
-    pub fn activate(&mut self, now: Timestamp, uids: &[PodUid], plugins: &dyn QueuePlugins) {
-        for uid in uids {
-            match self.places.place(uid) {
-                Some(Place::InFlight) => self.in_flight.record(RecordedChange {
-                    pod: Some(uid.clone()),
-                    ..RecordedChange::of(ClusterEventKind::FORCE_ACTIVATE)
-                }),
-                Some(Place::Backoff | Place::Unschedulable | Place::Gated) => {
-                    if let Some(pod) = self.places.remove(uid) {
-                        let event = ClusterEventKind::FORCE_ACTIVATE;
-                        self.enter(now, pod, event, Strategy::Immediately, plugins);
-                    }
-                }
-                Some(Place::Active) | None => {}
-            }
-        }
-    }
-
-    /// Tries a pod that waits for an event when its backoff is over, whatever its hints say.
-    pub fn wake(&mut self, now: Timestamp, uid: &PodUid, plugins: &dyn QueuePlugins) {
-        let event = ClusterEventKind::FORCE_ACTIVATE;
-        match self.places.place(uid) {
-            Some(Place::InFlight) => self.in_flight.record(RecordedChange {
-                pod: Some(uid.clone()),
-                ..RecordedChange::of(event)
-            }),
-            Some(Place::Unschedulable | Place::Gated) => {
-                if let Some(pod) = self.places.remove(uid) {
-                    self.enter(now, pod, event, Strategy::AfterBackoff, plugins);
-                }
-            }
-            Some(Place::Active | Place::Backoff) | None => {}
-        }
-    }
-
-    /// Moves what is due: pods whose backoff is over, and pods that waited too long.
-    pub fn tick(&mut self, now: Timestamp, plugins: &dyn QueuePlugins) {
-        for uid in self.places.backoff_over(BackoffPolicy::align(now)) {
-            if let Some(pod) = self.places.remove(&uid) {
-                let event = ClusterEventKind::BACKOFF_COMPLETE;
-                self.enter(now, pod, event, Strategy::Immediately, plugins);
-            }
-        }
-        let flush = *self
-            .next_unschedulable_flush
-            .get_or_insert(now + UNSCHEDULABLE_FLUSH_INTERVAL);
-        if now >= flush {
-            self.next_unschedulable_flush = Some(now + UNSCHEDULABLE_FLUSH_INTERVAL);
-            self.flush_unschedulable(now, plugins);
-        }
-    }
-
-    /// When [`Self::tick`] has something to do at the latest.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let backoff = self
-            .places
-            .first_backoff_expiry()
-            .map(BackoffPolicy::end_of_window);
-        let waits = self.count(Place::Unschedulable) + self.count(Place::Gated) > 0;
-        let flush = self.next_unschedulable_flush.filter(|_| waits);
-        backoff.into_iter().chain(flush).min()
-    }
-
-    fn flush_unschedulable(&mut self, now: Timestamp, plugins: &dyn QueuePlugins) {
-        let limit = self.config.max_in_unschedulable;
-        let late: Vec<PodUid> = self
-            .places
-            .iter()
-            .filter(|(_, place)| matches!(place, Place::Unschedulable | Place::Gated))
-            .filter(|(pod, _)| now.since(pod.waits_since()) > limit)
-            .map(|(pod, _)| pod.info.uid.clone())
-            .collect();
-        for uid in late {
-            let Some(mut pod) = self.places.remove(&uid) else {
-                continue;
-            };
-            pod.was_flushed = true;
-            pod.flushed_at = Some(now);
-            let event = ClusterEventKind::UNSCHEDULABLE_TIMEOUT;
-            self.enter(now, pod, event, Strategy::AfterBackoff, plugins);
-        }
-    }
-
-    fn move_if_worth(
-        &mut self,
-        now: Timestamp,
-        uid: &PodUid,
-        change: &RecordedChange,
-        plugins: &dyn QueuePlugins,
-    ) {
-        let Some(pod) = self.places.get(uid) else {
-            return;
-        };
-        let strategy = strategy(pod, change, plugins);
-        if strategy == Strategy::Skip {
-            return;
-        }
-        if let Some(pod) = self.places.remove(uid) {
-            self.enter(now, pod, change.event, strategy, plugins);
-        }
-    }
-
-    /// What the changes during the attempt mean (`determineSchedulingHintForInFlightPod`).
-    fn strategy_after_flight(&self, pod: &QueuedPod, plugins: &dyn QueuePlugins) -> Strategy {
-        if pod.has_no_rejectors() || self.in_flight.has_overflowed(&pod.info.uid) {
-            return Strategy::AfterBackoff;
-        }
-        self.in_flight
-            .changes_since_pop(&pod.info.uid)
-            .map(|change| strategy(pod, change, plugins))
-            .max()
-            .unwrap_or(Strategy::Skip)
-    }
-
-    /// Puts a pod where it belongs (`requeueEntityWithQueueingStrategy`).
-    fn enter(
-        &mut self,
-        now: Timestamp,
-        mut pod: QueuedPod,
-        event: ClusterEventKind,
-        strategy: Strategy,
-        plugins: &dyn QueuePlugins,
-    ) {
-        let policy = self.config.backoff;
-        let place = match strategy {
-            Strategy::Skip => Place::Unschedulable,
-            Strategy::AfterBackoff if policy.is_backing_off(&pod, now) => Place::Backoff,
-            Strategy::AfterBackoff | Strategy::Immediately => Place::Active,
-        };
-        let place = if place == Place::Unschedulable {
-            place
-        } else {
-            gate(&mut pod, place, plugins)
-        };
-        if place == Place::Active {
-            pod.initial_attempt.get_or_insert(now);
-        }
-        self.count_incoming(place, event);
-        let sort_key = plugins.sort_key(&pod.info, pod.timestamp);
-        self.places.insert(pod, place, sort_key, policy);
-        if self.next_unschedulable_flush.is_none() {
-            self.next_unschedulable_flush = Some(now + UNSCHEDULABLE_FLUSH_INTERVAL);
-        }
-    }
-
-    /// The pod changed and may have another place in the order.
-    fn reorder(&mut self, uid: &PodUid, plugins: &dyn QueuePlugins) {
-        let Some(place) = self.places.place(uid) else {
-            return;
-        };
-        if let Some(mut pod) = self.places.remove(uid) {
-            // A gate cannot be added to a pod, but a plugin's opinion of a changed pod may differ.
-            let place = gate(&mut pod, place, plugins);
-            let sort_key = plugins.sort_key(&pod.info, pod.timestamp);
-            self.places
-                .insert(pod, place, sort_key, self.config.backoff);
-        }
-    }
-
-    fn count_incoming(&mut self, place: Place, event: ClusterEventKind) {
-        *self.incoming.entry((place.label(), event)).or_default() += 1;
-    }
-}
-
-/// Asks the `PreEnqueue` plugins on the way to `place`; a pod that they hold is gated.
-fn gate(pod: &mut QueuedPod, place: Place, plugins: &dyn QueuePlugins) -> Place {
-    match plugins.pre_enqueue(&pod.info) {
-        None => {
-            pod.gating_plugin = None;
-            place
-        }
-        Some(rejection) => {
-            // The flush did not help: whatever opens the gate later is what woke the pod.
-            pod.was_flushed = false;
-            pod.gating_plugin = Some(rejection.plugin);
-            pod.unschedulable_plugins.insert(rejection.plugin);
-            Place::Gated
-        }
-    }
-}
-
-/// What `change` means for `pod` (`isPodWorthRequeuing`).
-fn strategy(pod: &QueuedPod, change: &RecordedChange, plugins: &dyn QueuePlugins) -> Strategy {
-    let about_this_pod = change.pod.as_ref() == Some(&pod.info.uid);
-    match change.event.resource {
-        EventResource::TargetPod if !about_this_pod => return Strategy::Skip,
-        // The room that a pod leaves behind is no news to the pod itself.
-        EventResource::AssignedPod if about_this_pod => return Strategy::Skip,
-        _ => {}
-    }
-    if pod.has_no_rejectors() {
-        return Strategy::AfterBackoff;
-    }
-    if change.event.is_wildcard() {
-        let meant = change.pod.is_none() || about_this_pod;
-        return if meant {
-            Strategy::AfterBackoff
-        } else {
-            Strategy::Skip
-        };
-    }
-    let is_held = |gating: PluginName| !plugins.is_registered(gating, change);
-    if pod.gating_plugin.is_some_and(is_held) {
-        return Strategy::Skip;
-    }
-    let says_queue =
-        |plugin: &&PluginName| plugins.hint(plugin, &pod.info, change) == Some(QueueingHint::Queue);
-    if pod.pending_plugins.iter().any(|plugin| says_queue(&plugin)) {
-        Strategy::Immediately
-    } else if pod
-        .unschedulable_plugins
-        .iter()
-        .any(|plugin| says_queue(&plugin))
-    {
-        Strategy::AfterBackoff
-    } else {
-        Strategy::Skip
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::engine::cache::Cache;
 use crate::engine::cache::snapshot::PodView;
 use crate::engine::framework::extension_points::{Change, SortKey};
-use crate::engine::framework::{Plugin, PluginName, QueueingHint, Rejection};
+use crate::engine::framework::{HintScope, Plugin, PluginName, QueueingHint, Rejection};
 use crate::engine::observer::{CycleObserver, ObservedPoint, StatusCode};
 use crate::engine::profiles::Profiles;
 use crate::engine::queue::{QueuePlugins, RecordedChange};
@@ -21,6 +21,50 @@ impl<'a> Ask<'a> {
     fn plugin_of(&self, name: PluginName, pod: &PodInfo) -> Option<&'a dyn Plugin> {
         self.profiles.get(&pod.scheduler_name)?.plugin_named(name)
     }
+
+    fn hint_about(
+        &self,
+        plugin: PluginName,
+        pod: &PodInfo,
+        change: &RecordedChange,
+        gone: Option<&PodInfo>,
+    ) -> Option<QueueingHint> {
+        let Some(plugin) = self.plugin_of(plugin, pod) else {
+            // An extender, or a plugin that the profile no longer has: any event may help.
+            return Some(QueueingHint::Queue);
+        };
+        let Some(extensions) = plugin.enqueue_extensions() else {
+            return Some(QueueingHint::Queue);
+        };
+        if !extensions
+            .events_to_register()
+            .iter()
+            .any(|event| event.matches(&change.event))
+        {
+            return None;
+        }
+        let cluster = self.cache.snapshot();
+        let seen = Change {
+            event: change.event,
+            node: change.node.as_deref().and_then(|name| cluster.node(name)),
+            other: change.pod.as_ref().and_then(|uid| {
+                let gone = gone.filter(|gone| gone.uid == *uid);
+                gone.map(|gone| cluster.view(gone))
+                    .or_else(|| cluster.pod(uid))
+            }),
+            object: change.object.as_ref(),
+            cluster,
+        };
+        let view = PodView::new(pod, &self.cache.vocabulary);
+        let hint = || extensions.queueing_hint(&seen, &view);
+        Some(self.profiles.ask_about(&pod.uid, hint))
+    }
+}
+
+/// The same about a pod that is gone: plugins still see what it was like.
+pub(super) struct AskAboutGone<'a> {
+    pub(super) ask: Ask<'a>,
+    pub(super) gone: &'a PodInfo,
 }
 
 impl QueuePlugins for Ask<'_> {
@@ -57,31 +101,7 @@ impl QueuePlugins for Ask<'_> {
         pod: &PodInfo,
         change: &RecordedChange,
     ) -> Option<QueueingHint> {
-        let Some(plugin) = self.plugin_of(plugin, pod) else {
-            // An extender, or a plugin that the profile no longer has: any event may help.
-            return Some(QueueingHint::Queue);
-        };
-        let Some(extensions) = plugin.enqueue_extensions() else {
-            return Some(QueueingHint::Queue);
-        };
-        if !extensions
-            .events_to_register()
-            .iter()
-            .any(|event| event.matches(&change.event))
-        {
-            return None;
-        }
-        let cluster = self.cache.snapshot();
-        let seen = Change {
-            event: change.event,
-            node: change.node.as_deref().and_then(|name| cluster.node(name)),
-            other: change.pod.as_ref().and_then(|uid| cluster.pod(uid)),
-            object: change.object.as_ref(),
-            cluster,
-        };
-        let view = PodView::new(pod, &self.cache.vocabulary);
-        let hint = || extensions.queueing_hint(&seen, &view);
-        Some(self.profiles.ask_about(&pod.uid, hint))
+        self.hint_about(plugin, pod, change, None)
     }
 
     fn is_registered(&self, plugin: PluginName, change: &RecordedChange) -> bool {
@@ -95,5 +115,40 @@ impl QueuePlugins for Ask<'_> {
                         .any(|event| event.matches(&change.event))
                 })
             })
+    }
+
+    fn hint_scope(&self, plugin: PluginName, pod: &PodInfo) -> HintScope {
+        let Some(plugin) = self.plugin_of(plugin, pod) else {
+            return HintScope::Class;
+        };
+        let extensions = plugin.enqueue_extensions();
+        extensions.map_or(HintScope::Class, |extensions| extensions.hint_scope())
+    }
+}
+
+impl QueuePlugins for AskAboutGone<'_> {
+    fn sort_key(&self, pod: &PodInfo, queued: Timestamp) -> SortKey {
+        self.ask.sort_key(pod, queued)
+    }
+
+    fn pre_enqueue(&self, pod: &PodInfo) -> Option<Rejection> {
+        self.ask.pre_enqueue(pod)
+    }
+
+    fn hint(
+        &self,
+        plugin: PluginName,
+        pod: &PodInfo,
+        change: &RecordedChange,
+    ) -> Option<QueueingHint> {
+        self.ask.hint_about(plugin, pod, change, Some(self.gone))
+    }
+
+    fn is_registered(&self, plugin: PluginName, change: &RecordedChange) -> bool {
+        self.ask.is_registered(plugin, change)
+    }
+
+    fn hint_scope(&self, plugin: PluginName, pod: &PodInfo) -> HintScope {
+        self.ask.hint_scope(plugin, pod)
     }
 }

@@ -213,6 +213,7 @@ impl NodeBuilder {
 pub(crate) struct Cluster {
     cache: Cache,
     pod: Option<PodInfo>,
+    gone: Option<PodInfo>,
 }
 
 impl Default for Cluster {
@@ -220,6 +221,7 @@ impl Default for Cluster {
         Self {
             cache: Cache::new(1),
             pod: None,
+            gone: None,
         }
     }
 }
@@ -254,6 +256,12 @@ impl Cluster {
 
     pub(crate) fn with_pod(mut self, pod: &PodBuilder) -> Self {
         self.pod = Some(self.compile_pod(pod));
+        self
+    }
+
+    /// A pod that was on a node until now.
+    pub(crate) fn with_gone(mut self, pod: &PodBuilder) -> Self {
+        self.gone = Some(self.compile_pod(pod));
         self
     }
 
@@ -309,11 +317,25 @@ impl Cluster {
         node: Option<&str>,
         object: Option<&ObjectKey>,
     ) -> QueueingHint {
+        self.hint_about(plugin, event, node, None, object)
+    }
+
+    /// Whether a change of the pod called `other`, which runs or is gone, may help the pod.
+    pub(crate) fn hint_about(
+        &self,
+        plugin: &impl Plugin,
+        event: ClusterEventKind,
+        node: Option<&str>,
+        other: Option<&str>,
+        object: Option<&ObjectKey>,
+    ) -> QueueingHint {
         let extensions = plugin.enqueue_extensions().expect("the plugin must hint");
+        let known = self.cache.pods().chain(&self.gone);
+        let mut known = known.filter(|pod| Some(&*pod.key.name) == other);
         let change = Change {
             event,
             node: node.and_then(|name| self.snapshot().node(name)),
-            other: None,
+            other: known.next().map(|pod| self.snapshot().view(pod)),
             object,
             cluster: self.snapshot(),
         };

@@ -15,7 +15,7 @@ use crate::engine::framework::extension_points::{
     TopologyReader,
 };
 use crate::engine::framework::{
-    ActionType, ClusterEventKind, EventResource, Plugin, PluginName, QueueingHint,
+    ActionType, ClusterEventKind, EventResource, HintScope, Plugin, PluginName, QueueingHint,
 };
 use crate::model::node_selector::NodeLabels;
 use crate::model::pod_affinity::PodAffinity;
@@ -85,15 +85,19 @@ impl EnqueueExtensions for InterPodAffinity {
         const POD: ActionType = ActionType::ADD
             .or(ActionType::UPDATE_POD_LABEL)
             .or(ActionType::DELETE);
+        const NODE: ActionType = ActionType::ADD
+            .or(ActionType::UPDATE_NODE_LABEL)
+            .or(ActionType::DELETE);
         const EVENTS: [ClusterEventKind; 3] = [
             ClusterEventKind::new(EventResource::AssignedPod, POD),
             ClusterEventKind::new(EventResource::TargetPod, ActionType::UPDATE_POD_LABEL),
-            ClusterEventKind::new(
-                EventResource::Node,
-                ActionType::ADD.or(ActionType::UPDATE_NODE_LABEL),
-            ),
+            ClusterEventKind::new(EventResource::Node, NODE),
         ];
         &EVENTS
+    }
+
+    fn hint_scope(&self) -> HintScope {
+        HintScope::Labels
     }
 
     fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {
@@ -101,45 +105,60 @@ impl EnqueueExtensions for InterPodAffinity {
         if affinity.invalid.is_some() {
             return QueueingHint::Queue;
         }
-        match (change.event.resource, &change.other, &change.node) {
+        let action = change.event.action;
+        QueueingHint::queue_if(match (change.event.resource, &change.other, &change.node) {
+            (EventResource::AssignedPod, Some(other), _) if action == ActionType::DELETE => {
+                departure_may_help(affinity, pod, other, change.cluster)
+            }
             (EventResource::AssignedPod, Some(other), _) => {
-                let added = change.event.action.intersects(ActionType::ADD);
-                QueueingHint::queue_if(may_help(affinity, pod, other, added, change.cluster))
+                terms::all_select(&affinity.required, other, change.cluster)
+                    || (!action.intersects(ActionType::ADD)
+                        && relabelling_may_help(affinity, pod, other, change.cluster))
             }
-            (EventResource::Node, _, Some(node)) => {
-                QueueingHint::queue_if(may_offer_a_domain(affinity, node))
+            (EventResource::Node, _, Some(node)) if action.intersects(ActionType::ADD) => {
+                new_node_may_help(affinity, node)
             }
-            // A pod that is gone can no longer be looked at: it may have been the obstacle.
-            _ => QueueingHint::Queue,
-        }
+            // Which labels a node had, or which pods went with it, is not known.
+            _ => true,
+        })
     }
 }
 
-/// Whether a pod that came to a node, or whose labels changed, may let `pod` in.
-fn may_help(
+/// Whether a pod that is gone stood in the way. Upstream forgets the pod that was the last of its
+/// own kind: without it the next one may be the first.
+fn departure_may_help(
+    affinity: &PodAffinity,
+    pod: &PodView<'_>,
+    gone: &PodView<'_>,
+    cluster: Snapshot<'_>,
+) -> bool {
+    let mut anti = affinity.required_anti.iter();
+    let mut carried = gone.class.affinity.required_anti.iter();
+    anti.any(|term| terms::selects(term, gone, cluster))
+        || carried.any(|term| terms::selects_incoming(term, pod, cluster))
+        || (terms::all_select(&affinity.required, gone, cluster)
+            && terms::all_select(&affinity.required, pod, cluster))
+}
+
+/// Whether a pod that has other labels now may have stood in the way before; they are not known.
+fn relabelling_may_help(
     affinity: &PodAffinity,
     pod: &PodView<'_>,
     other: &PodView<'_>,
-    added: bool,
     cluster: Snapshot<'_>,
 ) -> bool {
-    if terms::all_select(&affinity.required, other, cluster) {
-        return true;
-    }
-    if added {
-        return false;
-    }
-    // Labels that changed may have made the other pod one that nothing here objects to.
-    let objects = |term| terms::selects(term, other, cluster);
-    let mut carried = other.class.affinity.required_anti.iter();
-    !affinity.required_anti.iter().any(objects)
-        || carried.any(|term| terms::selects(term, pod, cluster))
+    let mut anti = affinity.required_anti.iter();
+    (!affinity.required_anti.is_empty() && !anti.any(|term| terms::selects(term, other, cluster)))
+        || terms::all_select(&affinity.required, pod, cluster)
 }
 
-/// Whether a node that is new, or whose labels changed, may be a domain for the pod.
-fn may_offer_a_domain(affinity: &PodAffinity, node: &NodeView<'_>) -> bool {
+/// Whether a new node may be one for the pod, or bring pods that it wants to be near to. Upstream
+/// forgets pods without terms, which others keep away.
+fn new_node_may_help(affinity: &PodAffinity, node: &NodeView<'_>) -> bool {
     let mut wanted = affinity.required.iter();
-    !affinity.required_anti.is_empty() || wanted.any(|term| node.label(term.topology_key).is_some())
+    affinity.required.is_empty()
+        || !affinity.required_anti.is_empty()
+        || wanted.any(|term| node.label(term.topology_key).is_some())
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use crate::engine::framework::extension_points::{
     default_normalize,
 };
 use crate::engine::framework::{
-    ActionType, ClusterEventKind, CycleState, EventResource, Plugin, PluginError, PluginName,
-    QueueingHint, Rejection,
+    ActionType, ClusterEventKind, CycleState, EventResource, HintScope, Plugin, PluginError,
+    PluginName, QueueingHint, Rejection,
 };
 use crate::model::node_class::HOSTNAME_LABEL;
 use crate::model::node_selector::{
@@ -259,6 +259,10 @@ impl EnqueueExtensions for NodeAffinity {
             ActionType::ADD.or(ActionType::UPDATE_NODE_LABEL),
         )];
         &EVENTS
+    }
+
+    fn hint_scope(&self) -> HintScope {
+        HintScope::Class
     }
 
     fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {

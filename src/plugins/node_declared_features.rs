@@ -6,8 +6,8 @@ use crate::engine::framework::extension_points::{
     PreFilterVerdict,
 };
 use crate::engine::framework::{
-    ActionType, ClusterEventKind, CycleState, EventResource, Plugin, PluginName, QueueingHint,
-    Rejection,
+    ActionType, ClusterEventKind, CycleState, EventResource, HintScope, Plugin, PluginName,
+    QueueingHint, Rejection,
 };
 
 pub(crate) const NAME: &str = "NodeDeclaredFeatures";
@@ -82,11 +82,15 @@ impl EnqueueExtensions for NodeDeclaredFeatures {
         &EVENTS
     }
 
+    fn hint_scope(&self) -> HintScope {
+        HintScope::Class
+    }
+
     fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {
         QueueingHint::queue_if(match change.event.resource {
             EventResource::Node => change.node.as_ref().is_some_and(|node| fits(pod, node)),
-            // An update can only take needs away; a pod that still has some is as it was.
-            _ => pod.class.required_features.is_empty(),
+            // What it needed before is not known.
+            _ => true,
         })
     }
 }

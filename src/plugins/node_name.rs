@@ -7,7 +7,8 @@ use crate::engine::framework::extension_points::{
     EnqueueExtensions, FilterPlugin, FilterVerdict, PreFilterPlugin, PreFilterVerdict,
 };
 use crate::engine::framework::{
-    ActionType, ClusterEventKind, CycleState, EventResource, Plugin, PluginName, Rejection,
+    ActionType, ClusterEventKind, CycleState, EventResource, HintScope, Plugin, PluginName,
+    Rejection,
 };
 use crate::model::node_selector::NodeLabels;
 
@@ -66,6 +67,10 @@ impl EnqueueExtensions for NodeName {
         const EVENTS: [ClusterEventKind; 1] =
             [ClusterEventKind::new(EventResource::Node, ActionType::ADD)];
         &EVENTS
+    }
+
+    fn hint_scope(&self) -> HintScope {
+        HintScope::Class
     }
 }
 

@@ -5,8 +5,8 @@ use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, FilterVerdict, PreFilterPlugin, PreFilterVerdict,
 };
 use crate::engine::framework::{
-    ActionType, ClusterEventKind, CycleState, EventResource, Plugin, PluginName, QueueingHint,
-    Rejection,
+    ActionType, ClusterEventKind, CycleState, EventResource, HintScope, Plugin, PluginName,
+    QueueingHint, Rejection,
 };
 
 pub(crate) const NAME: &str = "NodePorts";
@@ -75,8 +75,26 @@ impl EnqueueExtensions for NodePorts {
         &EVENTS
     }
 
+    fn hint_scope(&self) -> HintScope {
+        HintScope::Class
+    }
+
     fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {
-        QueueingHint::queue_if(change.node.as_ref().is_some_and(|node| fits(pod, node)))
+        let had_a_port = |other: PodView<'_>| {
+            let mut ports = other.class.host_ports.iter();
+            ports.any(|port| {
+                pod.class
+                    .host_ports
+                    .iter()
+                    .any(|own| own.conflicts_with(port))
+            })
+        };
+        match change.event.resource {
+            EventResource::AssignedPod => {
+                QueueingHint::queue_if(change.other.is_none_or(had_a_port))
+            }
+            _ => QueueingHint::Queue,
+        }
     }
 }
 

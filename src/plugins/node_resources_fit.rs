@@ -13,8 +13,8 @@ use crate::engine::framework::extension_points::{
     ScorePlugin,
 };
 use crate::engine::framework::{
-    ActionType, ClusterEventKind, CycleState, EventResource, Plugin, PluginError, PluginName,
-    QueueingHint, Reason, Rejection, RejectionKind,
+    ActionType, ClusterEventKind, CycleState, EventResource, HintScope, Plugin, PluginError,
+    PluginName, QueueingHint, Reason, Rejection, RejectionKind,
 };
 use crate::model::resources::{CPU, EPHEMERAL_STORAGE, MEMORY, Resource, is_extended};
 use crate::model::symbols::Symbol;
@@ -205,11 +205,22 @@ impl EnqueueExtensions for NodeResourcesFit {
         &EVENTS
     }
 
+    fn hint_scope(&self) -> HintScope {
+        HintScope::Class
+    }
+
     fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {
-        match (change.event.resource, &change.node) {
-            (EventResource::TargetPod, _) => QueueingHint::Queue,
-            (_, node) => QueueingHint::queue_if(node.is_some_and(|node| self.fits(pod, &node))),
-        }
+        let has_victims = change.cluster.has_possible_victims(pod);
+        QueueingHint::queue_if(match (change.event.resource, &change.node) {
+            (EventResource::TargetPod, _) => true,
+            // Where pods can be evicted, what left may have been what stood in the way of that,
+            // on whatever node.
+            (EventResource::AssignedPod, _) if has_victims => true,
+            (EventResource::Node, Some(node)) if has_victims => {
+                !self.shortage(pod, node).unresolvable
+            }
+            (_, node) => node.is_some_and(|node| self.fits(pod, &node)),
+        })
     }
 }
 

@@ -5,8 +5,8 @@ use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, FilterScope, FilterVerdict,
 };
 use crate::engine::framework::{
-    ActionType, ClusterEventKind, CycleState, EventResource, Plugin, PluginName, QueueingHint,
-    Rejection,
+    ActionType, ClusterEventKind, CycleState, EventResource, HintScope, Plugin, PluginName,
+    QueueingHint, Rejection,
 };
 use crate::model::symbols::{Symbol, SymbolScope};
 use crate::model::taints::{Taint, TaintEffect, tolerated};
@@ -78,6 +78,10 @@ impl EnqueueExtensions for NodeUnschedulable {
             ClusterEventKind::new(EventResource::TargetPod, ActionType::UPDATE_POD_TOLERATION),
         ];
         &EVENTS
+    }
+
+    fn hint_scope(&self) -> HintScope {
+        HintScope::Class
     }
 
     fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {

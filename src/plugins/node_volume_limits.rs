@@ -198,17 +198,23 @@ impl EnqueueExtensions for NodeVolumeLimits {
     }
 
     fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {
-        let fits = |node: NodeView<'_>| {
+        let may_fit = |node: NodeView<'_>| {
             let attachments = || Attachments::of(change.cluster.listers());
-            let verdict = verdict(judge(pod, &node, attachments));
-            !matches!(verdict, FilterVerdict::Rejected(_))
+            change.cluster.has_possible_victims(pod)
+                || !matches!(
+                    verdict(judge(pod, &node, attachments)),
+                    FilterVerdict::Rejected(_)
+                )
         };
+        let had_volumes = |other: PodView<'_>| other.class.volumes.iter().any(may_count);
         let may_help = match (change.event.resource, change.object) {
-            (EventResource::AssignedPod, _) => change.node.is_some_and(fits),
+            (EventResource::AssignedPod, _) => {
+                change.other.is_none_or(had_volumes) && change.node.is_some_and(may_fit)
+            }
             (EventResource::CsiNode, Some(key))
                 if !change.event.action.intersects(ActionType::ADD) =>
             {
-                change.cluster.node(&key.name).is_some_and(fits)
+                change.cluster.node(&key.name).is_some_and(may_fit)
             }
             (EventResource::PersistentVolumeClaim, Some(key)) => uses(pod, key),
             (EventResource::VolumeAttachment, _) => pod.class.volumes.iter().any(may_count),

@@ -9,8 +9,8 @@ use crate::engine::framework::extension_points::{
     PreScorePlugin, PreScoreVerdict, ScorePlugin, default_normalize,
 };
 use crate::engine::framework::{
-    ActionType, ClusterEventKind, CycleState, EventResource, Plugin, PluginError, PluginName,
-    QueueingHint, Rejection,
+    ActionType, ClusterEventKind, CycleState, EventResource, HintScope, Plugin, PluginError,
+    PluginName, QueueingHint, Rejection,
 };
 use crate::model::taints::{Taint, TaintEffect, Toleration, tolerated};
 
@@ -140,6 +140,10 @@ impl EnqueueExtensions for TaintToleration {
             ClusterEventKind::new(EventResource::TargetPod, ActionType::UPDATE_POD_TOLERATION),
         ];
         &EVENTS
+    }
+
+    fn hint_scope(&self) -> HintScope {
+        HintScope::Class
     }
 
     fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {

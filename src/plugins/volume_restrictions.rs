@@ -137,6 +137,21 @@ fn conflict(volume: &PodVolume, other: &PodVolume) -> bool {
     }
 }
 
+/// Whether both pods name a claim. Its access mode is not looked at, as upstream.
+fn share_a_claim(pod: &PodView<'_>, other: &PodView<'_>) -> bool {
+    other.class.claim_namespace == pod.class.claim_namespace
+        && claims::named(other).any(|name| claims::named(pod).any(|own| own == name))
+}
+
+/// Whether the pods have a disk that they cannot both have on one node.
+fn share_a_disk(pod: &PodView<'_>, other: &PodView<'_>) -> bool {
+    let mut disks = pod.class.volumes.iter().filter(|volume| is_disk(volume));
+    disks.any(|disk| {
+        let mut others = other.class.volumes.iter();
+        others.any(|volume| conflict(disk, volume))
+    })
+}
+
 /// Whether no pod on the node has a disk of the pod (`satisfyVolumeConflicts`).
 fn disks_are_free(pod: &PodView<'_>, node: &NodeView<'_>) -> bool {
     let mut disks = pod.class.volumes.iter().filter(|volume| is_disk(volume));
@@ -250,17 +265,13 @@ impl EnqueueExtensions for VolumeRestrictions {
 
     fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {
         match change.event.resource {
-            EventResource::AssignedPod => {
-                // A claim can be released anywhere, a disk on the node of the pod that is gone.
-                let claims_are_free =
-                    ExclusiveClaims::of(pod, change.cluster).is_ok_and(|claims| claims.uses == 0);
-                let has_disks = pod.class.volumes.iter().any(is_disk);
-                let node = change.node.as_ref();
-                QueueingHint::queue_if(
-                    claims_are_free
-                        && (!has_disks || node.is_some_and(|node| disks_are_free(pod, node))),
-                )
-            }
+            // Upstream asks for the pod's namespace first, which leaves out disks that pods of
+            // other namespaces release.
+            EventResource::AssignedPod => QueueingHint::queue_if(
+                change
+                    .other
+                    .is_none_or(|other| share_a_disk(pod, &other) || share_a_claim(pod, &other)),
+            ),
             EventResource::PersistentVolumeClaim => {
                 QueueingHint::queue_if(change.object.is_some_and(|key| claims::names(pod, key)))
             }

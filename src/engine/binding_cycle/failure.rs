@@ -6,7 +6,7 @@ use crate::engine::binding_cycle::{Binding, Stage};
 use crate::engine::diagnosis::Diagnosis;
 use crate::engine::effect::{EffectFailure, FailureKind};
 use crate::engine::framework::extension_points::Refusal;
-use crate::engine::framework::{ActionType, PluginError, PluginName};
+use crate::engine::framework::{PluginError, PluginName};
 use crate::engine::observer::StatusCode;
 use crate::engine::queue::Rejectors;
 use crate::engine::queue_plugins::Ask;
@@ -93,7 +93,7 @@ impl Engine {
             None => self.queue.requeue(self.now, uid, rejectors, &plugins),
         }
         // After the pod is back, so that the room it frees does not wake itself by hint.
-        self.assigned_pod_changed(ActionType::DELETE, Some(binding.node), uid);
+        self.assigned_pod_gone(Some(binding.node), &info);
         self.report_failure(&info, reason, &message, None);
         self.cache.vocabulary.release_pod(&info);
     }
@@ -125,7 +125,7 @@ impl Engine {
         } else {
             self.forget_pending(uid);
         }
-        self.assigned_pod_changed(ActionType::DELETE, Some(binding.node), uid);
+        self.assigned_pod_gone(Some(binding.node), &info);
         self.cache.vocabulary.release_pod(&info);
     }
 

@@ -111,6 +111,12 @@ impl<'a> Snapshot<'a> {
         self.cache.preemptions.is_evicting(uid)
     }
 
+    /// Whether there are pods that `pod` might evict, wherever they are.
+    pub fn has_possible_victims(&self, pod: &PodView<'_>) -> bool {
+        let lowest = self.cache.lowest_priority();
+        !pod.info.never_preempts && lowest.is_some_and(|lowest| lowest < pod.info.priority)
+    }
+
     /// What plugins hold for pods on their way.
     pub fn reservations(&self) -> &'a Reservations {
         &self.cache.reservations

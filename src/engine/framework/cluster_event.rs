@@ -61,6 +61,18 @@ pub enum QueueingHint {
     Queue,
 }
 
+/// What the hints of a plugin read of a pod: pods that have it in common get the same hints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HintScope {
+    /// Its class, its priority and whether it evicts others.
+    Class,
+    /// Beside these its namespace, its labels and its controller.
+    Labels,
+    /// Anything, its name for instance.
+    #[default]
+    Pod,
+}
+
 // === impl QueueingHint ===
 
 impl QueueingHint {
@@ -117,6 +129,11 @@ impl ActionType {
     /// Whether they have something in common.
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// Whether all of `other` is in it.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
     }
 
     /// Whether it is nothing.
@@ -191,10 +208,14 @@ impl ClusterEventKind {
     }
 
     /// Whether a plugin that registered `self` is to be asked about `happened`
-    /// (`ClusterEvent.Match`).
+    /// (`MatchClusterEvents`). An update of no particular kind concerns only those who registered
+    /// for any update.
     pub fn matches(&self, happened: &Self) -> bool {
+        let is_general = happened.action == ActionType::UPDATE;
         self.is_wildcard()
-            || (self.resource == happened.resource && self.action.intersects(happened.action))
+            || (self.resource == happened.resource
+                && self.action.intersects(happened.action)
+                && (!is_general || self.action.contains(ActionType::UPDATE)))
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::cache::topology::counted_terms::CountedTerm;
 use crate::engine::effect::{EffectAction, EffectOutcome};
-use crate::engine::framework::cluster_event::{ClusterEventKind, QueueingHint};
+use crate::engine::framework::cluster_event::{ClusterEventKind, HintScope, QueueingHint};
 use crate::engine::framework::cycle_state::CycleState;
 use crate::engine::framework::failed_attempt::FailedAttempt;
 use crate::engine::framework::preemption_choice::PreemptionChoice;
@@ -421,6 +421,12 @@ pub trait EnqueueExtensions {
     /// The kinds of change to be asked about.
     fn events_to_register(&self) -> &[ClusterEventKind];
 
+    /// What [`Self::queueing_hint`] reads of the pod. One of all pods that have it in common is
+    /// asked for the others.
+    fn hint_scope(&self) -> HintScope {
+        HintScope::Pod
+    }
+
     /// Whether `change` may help `pod`. Judged against the cluster as it is now: what matters is
     /// whether the pod could fit today, not what the object looked like before.
     fn queueing_hint(&self, change: &Change<'_>, pod: &PodView<'_>) -> QueueingHint {
@@ -436,7 +442,8 @@ pub struct Change<'a> {
     pub event: ClusterEventKind,
     /// The node that changed, or the node of the pod that changed; `None` if it is gone.
     pub node: Option<NodeView<'a>>,
-    /// The pod that changed; `None` if it is gone or none did.
+    /// The pod that changed, or the last that was known of it if it is gone; `None` if it is gone
+    /// since an earlier attempt began, or none did.
     pub other: Option<PodView<'a>>,
     /// The name of the object of another kind that changed.
     pub object: Option<&'a ObjectKey>,

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::engine::framework::PluginName;
 use crate::engine::framework::extension_points::SortKey;
 use crate::engine::queue::backoff::BackoffPolicy;
 use crate::engine::queue::in_flight::RecordedChange;
 use crate::engine::queue::plugins::QueuePlugins;
 use crate::engine::queue::queued_pod::QueuedPod;
+use crate::engine::queue::waiting::{Waiting, Waker, wakers};
 use crate::model::map::{TextMap, new_text_map};
 use crate::model::pod_info::{PodInfo, PodUid};
 use crate::model::timestamp::Timestamp;
@@ -42,15 +42,15 @@ impl Place {
 }
 
 /// The place of a pod with its key there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Position {
     Active(SortKey, u64),
     /// Rejected pods.
     Backoff(Timestamp, SortKey, u64),
     /// Pods that failed with an error; they are never popped early.
     ErrorBackoff(Timestamp, u64),
-    Unschedulable,
-    Gated,
+    Unschedulable(Box<[Waker]>),
+    Gated(Box<[Waker]>),
     InFlight,
 }
 
@@ -67,19 +67,19 @@ pub(super) struct Places {
     active: BTreeMap<(SortKey, u64), PodUid>,
     backoff: BTreeMap<(Timestamp, SortKey, u64), PodUid>,
     error_backoff: BTreeMap<(Timestamp, u64), PodUid>,
-    /// Unschedulable and gated pods by the plugin that may wake them.
-    waiting: BTreeMap<Option<PluginName>, BTreeSet<PodUid>>,
+    /// Unschedulable and gated pods.
+    waiting: Waiting,
     counts: [usize; 5],
     arrivals: u64,
 }
 
 impl Position {
-    fn place(self) -> Place {
+    fn place(&self) -> Place {
         match self {
             Self::Active(..) => Place::Active,
             Self::Backoff(..) | Self::ErrorBackoff(..) => Place::Backoff,
-            Self::Unschedulable => Place::Unschedulable,
-            Self::Gated => Place::Gated,
+            Self::Unschedulable(_) => Place::Unschedulable,
+            Self::Gated(_) => Place::Gated,
             Self::InFlight => Place::InFlight,
         }
     }
@@ -92,7 +92,7 @@ impl Places {
             active: BTreeMap::new(),
             backoff: BTreeMap::new(),
             error_backoff: BTreeMap::new(),
-            waiting: BTreeMap::new(),
+            waiting: Waiting::default(),
             counts: [0; 5],
             arrivals: 0,
         }
@@ -150,21 +150,14 @@ impl Places {
             .collect()
     }
 
-    /// Waiting pods that `change` may concern: those of plugins that registered it, and those
-    /// that nobody rejected.
+    /// Waiting pods that `change` may concern.
     pub(super) fn interested(
         &self,
         change: &RecordedChange,
         plugins: &dyn QueuePlugins,
     ) -> BTreeSet<PodUid> {
-        let wildcard = change.event.is_wildcard();
-        self.waiting
-            .iter()
-            .filter(|(plugin, _)| {
-                wildcard || plugin.is_none_or(|plugin| plugins.is_registered(plugin, change))
-            })
-            .flat_map(|(_, uids)| uids.iter().cloned())
-            .collect()
+        let info = |uid: &PodUid| self.get(uid).map(|pod| &pod.info);
+        self.waiting.interested(change, plugins, info)
     }
 
     pub(super) fn insert_in_flight(&mut self, pod: QueuedPod) {
@@ -175,23 +168,24 @@ impl Places {
         &mut self,
         pod: QueuedPod,
         place: Place,
-        sort_key: SortKey,
         policy: BackoffPolicy,
+        plugins: &dyn QueuePlugins,
     ) {
+        let sort_key = || plugins.sort_key(&pod.info, pod.timestamp);
         self.arrivals += 1;
         let arrival = self.arrivals;
         let position = match place {
-            Place::Active => Position::Active(sort_key, arrival),
+            Place::Active => Position::Active(sort_key(), arrival),
             Place::Backoff => {
                 let expiry = policy.expiry(&pod).unwrap_or(pod.timestamp);
                 if pod.has_no_rejectors() {
                     Position::ErrorBackoff(expiry, arrival)
                 } else {
-                    Position::Backoff(expiry, sort_key, arrival)
+                    Position::Backoff(expiry, sort_key(), arrival)
                 }
             }
-            Place::Unschedulable => Position::Unschedulable,
-            Place::Gated => Position::Gated,
+            Place::Unschedulable => Position::Unschedulable(wakers(&pod, plugins)),
+            Place::Gated => Position::Gated(wakers(&pod, plugins)),
             Place::InFlight => Position::InFlight,
         };
         self.place_at(pod, position);
@@ -203,20 +197,18 @@ impl Places {
             !self.pods.contains_key(&uid),
             "a pod must be in one place only"
         );
-        match position {
+        match &position {
             Position::Active(key, arrival) => {
-                self.active.insert((key, arrival), uid.clone());
+                self.active.insert((*key, *arrival), uid.clone());
             }
             Position::Backoff(at, key, arrival) => {
-                self.backoff.insert((at, key, arrival), uid.clone());
+                self.backoff.insert((*at, *key, *arrival), uid.clone());
             }
             Position::ErrorBackoff(at, arrival) => {
-                self.error_backoff.insert((at, arrival), uid.clone());
+                self.error_backoff.insert((*at, *arrival), uid.clone());
             }
-            Position::Unschedulable | Position::Gated => {
-                for plugin in wakers(&pod) {
-                    self.waiting.entry(plugin).or_default().insert(uid.clone());
-                }
+            Position::Unschedulable(wakers) | Position::Gated(wakers) => {
+                self.waiting.insert(wakers, &uid);
             }
             Position::InFlight => {}
         }
@@ -226,25 +218,18 @@ impl Places {
 
     pub(super) fn remove(&mut self, uid: &PodUid) -> Option<QueuedPod> {
         let Entry { pod, position } = self.pods.swap_remove(uid)?;
-        match position {
+        match &position {
             Position::Active(key, arrival) => {
-                self.active.remove(&(key, arrival));
+                self.active.remove(&(*key, *arrival));
             }
             Position::Backoff(at, key, arrival) => {
-                self.backoff.remove(&(at, key, arrival));
+                self.backoff.remove(&(*at, *key, *arrival));
             }
             Position::ErrorBackoff(at, arrival) => {
-                self.error_backoff.remove(&(at, arrival));
+                self.error_backoff.remove(&(*at, *arrival));
             }
-            Position::Unschedulable | Position::Gated => {
-                for plugin in wakers(&pod) {
-                    if let Some(uids) = self.waiting.get_mut(&plugin) {
-                        uids.remove(uid);
-                        if uids.is_empty() {
-                            self.waiting.remove(&plugin);
-                        }
-                    }
-                }
+            Position::Unschedulable(wakers) | Position::Gated(wakers) => {
+                self.waiting.remove(wakers, uid);
             }
             Position::InFlight => {}
         }
@@ -253,25 +238,21 @@ impl Places {
     }
 
     /// Puts a newer version of a pod in the place of the earlier one, which is given back.
-    pub(super) fn replace_info(&mut self, info: PodInfo) -> Option<PodInfo> {
+    pub(super) fn replace_info(
+        &mut self,
+        info: PodInfo,
+        plugins: &dyn QueuePlugins,
+    ) -> Option<PodInfo> {
         let entry = self.pods.get_mut(&info.uid)?;
-        Some(std::mem::replace(&mut entry.pod.info, info))
+        let earlier = std::mem::replace(&mut entry.pod.info, info);
+        if let Position::Unschedulable(known) | Position::Gated(known) = &mut entry.position {
+            // Another class or other labels make it the kin of others.
+            self.waiting.remove(known, &earlier.uid);
+            *known = wakers(&entry.pod, plugins);
+            self.waiting.insert(known, &earlier.uid);
+        }
+        Some(earlier)
     }
-}
-
-/// Whose events may wake the pod; `None` stands for every event.
-fn wakers(pod: &QueuedPod) -> Vec<Option<PluginName>> {
-    if let Some(gating) = pod.gating_plugin {
-        return vec![Some(gating)];
-    }
-    if pod.has_no_rejectors() {
-        return vec![None];
-    }
-    pod.unschedulable_plugins
-        .union(&pod.pending_plugins)
-        .copied()
-        .map(Some)
-        .collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! it is.
 
 use crate::engine::framework::extension_points::SortKey;
-use crate::engine::framework::{PluginName, QueueingHint, Rejection};
+use crate::engine::framework::{HintScope, PluginName, QueueingHint, Rejection};
 use crate::engine::queue::in_flight::RecordedChange;
 use crate::model::pod_info::PodInfo;
 use crate::model::timestamp::Timestamp;
@@ -27,4 +27,7 @@ pub trait QueuePlugins {
     /// Whether `plugin` registered the event at all. Asked once per plugin and change, so that a
     /// change nobody waits for costs nothing per pod.
     fn is_registered(&self, plugin: PluginName, change: &RecordedChange) -> bool;
+
+    /// What the hints of `plugin` read of `pod`.
+    fn hint_scope(&self, plugin: PluginName, pod: &PodInfo) -> HintScope;
 }

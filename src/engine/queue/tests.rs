@@ -7,6 +7,7 @@ mod in_flight;
 mod operations;
 mod order;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use smallvec::SmallVec;
 
 use super::*;
 use crate::engine::framework::extension_points::SortKey;
-use crate::engine::framework::{Rejection, RejectionKind};
+use crate::engine::framework::{HintScope, PluginName, QueueingHint, Rejection, RejectionKind};
 use crate::model::vocabulary::Vocabulary;
 use crate::plugins::fixtures::make_pod;
 
@@ -40,6 +41,9 @@ const GATES_GONE: ClusterEventKind = ClusterEventKind::new(
 struct FakePlugins {
     gated: BTreeMap<Box<str>, PluginName>,
     hints: BTreeMap<(PluginName, ClusterEventKind), bool>,
+    scope: HintScope,
+    asked: Cell<usize>,
+    asked_gates: Cell<usize>,
 }
 
 impl QueuePlugins for FakePlugins {
@@ -48,6 +52,7 @@ impl QueuePlugins for FakePlugins {
     }
 
     fn pre_enqueue(&self, pod: &PodInfo) -> Option<Rejection> {
+        self.asked_gates.set(self.asked_gates.get() + 1);
         self.gated.get(&*pod.key.name).map(|plugin| Rejection {
             kind: RejectionKind::UnschedulableAndUnresolvable,
             plugin,
@@ -61,12 +66,17 @@ impl QueuePlugins for FakePlugins {
         _: &PodInfo,
         change: &RecordedChange,
     ) -> Option<QueueingHint> {
+        self.asked.set(self.asked.get() + 1);
         let helps = self.hints.get(&(plugin, change.event));
         helps.map(|helps| QueueingHint::queue_if(*helps))
     }
 
     fn is_registered(&self, plugin: PluginName, change: &RecordedChange) -> bool {
         self.hints.contains_key(&(plugin, change.event))
+    }
+
+    fn hint_scope(&self, _: PluginName, _: &PodInfo) -> HintScope {
+        self.scope
     }
 }
 
@@ -220,7 +230,7 @@ impl Script {
     }
 
     fn check(&self) {
-        self.queue.places.assert_consistent();
+        self.queue.places.assert_consistent(&self.plugins);
         let in_flight = self
             .queue
             .pods()

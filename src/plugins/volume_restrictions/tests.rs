@@ -145,11 +145,18 @@ fn pods_are_tried_again_when_their_claim_appears_or_their_disk_is_free() {
     }
     let deleted = ClusterEventKind::new(EventResource::AssignedPod, ActionType::DELETE);
     let disk = |name| json!({"gcePersistentDisk": {"pdName": name}});
-    for (running, hint) in [("d", QueueingHint::Skip), ("e", QueueingHint::Queue)] {
+    for (gone, hint) in [("d", QueueingHint::Queue), ("e", QueueingHint::Skip)] {
         let cluster = Cluster::new([make_node("n")])
-            .with_running(&with_volume("r", disk(running)).on("n"))
+            .with_gone(&with_volume("r", disk(gone)).on("n"))
             .with_pod(&with_volume("p", disk("d")));
-        let said = cluster.hint(&VolumeRestrictions, deleted, Some("n"), None);
-        assert_eq!(said, hint, "{running}");
+        let said = cluster.hint_about(&VolumeRestrictions, deleted, Some("n"), Some("r"), None);
+        assert_eq!(said, hint, "{gone}");
+    }
+    for (gone, hint) in [("c", QueueingHint::Queue), ("d", QueueingHint::Skip)] {
+        let cluster = Cluster::new([make_node("n")])
+            .with_gone(&with_claim("r", gone).on("n"))
+            .with_pod(&with_claim("p", "c"));
+        let said = cluster.hint_about(&VolumeRestrictions, deleted, Some("n"), Some("r"), None);
+        assert_eq!(said, hint, "{gone}");
     }
 }

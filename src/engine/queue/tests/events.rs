@@ -115,3 +115,59 @@ fn the_room_a_pod_leaves_wakes_others_but_not_itself() {
     assert_eq!(script.place("own"), Some(Place::Unschedulable));
     assert_eq!(script.place("other"), Some(Place::Backoff));
 }
+
+#[test]
+fn one_of_many_alike_is_asked_for_all_and_all_of_them_wake() {
+    let mut script = Script::new();
+    script.plugins.scope = HintScope::Class;
+    script.hint(FIT, NODE_ADDED, false);
+    for number in 0..100 {
+        script.add_requeued(&format!("pod-{number}"), by(&[FIT]));
+    }
+    script.plugins.asked.set(0);
+    script.happens(NODE_ADDED);
+    // The second question is the check that the last of them answers alike.
+    let questions = script.plugins.asked.get();
+    assert!((1..=2).contains(&questions), "{questions} questions");
+    assert_eq!(script.queue.count(Place::Unschedulable), 100);
+    script.hint(FIT, NODE_ADDED, true);
+    script.happens(NODE_ADDED);
+    assert_eq!(script.queue.count(Place::Unschedulable), 0);
+}
+
+#[test]
+fn nobody_is_asked_about_an_event_that_no_rejecting_plugin_registered() {
+    let mut script = Script::new();
+    script.hint(FIT, NODE_ADDED, true);
+    script.add_requeued("pod", by(&[FIT]));
+    script.plugins.asked.set(0);
+    script.happens(POD_DELETED);
+    assert_eq!(script.plugins.asked.get(), 0);
+}
+
+#[test]
+fn a_pod_that_became_another_kind_is_asked_about_as_what_it_is() {
+    let mut script = Script::new();
+    script.plugins.scope = HintScope::Class;
+    script.hint(FIT, LABEL_CHANGED, false);
+    script.hint(FIT, NODE_ADDED, true);
+    script.add_requeued("pod", by(&[FIT]));
+    // The priority is part of the kind; the script checks that the pod is kept under the new one.
+    script.update("pod", 7, LABEL_CHANGED);
+    assert_eq!(script.place("pod"), Some(Place::Unschedulable));
+    script.happens(NODE_ADDED);
+    assert_eq!(script.place("pod"), Some(Place::Backoff));
+}
+
+#[test]
+fn an_update_of_no_particular_kind_concerns_those_who_registered_for_any() {
+    let registered = |action| ClusterEventKind::new(EventResource::TargetPod, action);
+    let general = registered(ActionType::UPDATE);
+    let labels = registered(ActionType::UPDATE_POD_LABEL);
+    assert!(general.matches(&general));
+    assert!(general.matches(&labels));
+    assert!(labels.matches(&labels));
+    assert!(!labels.matches(&general));
+    let any = registered(ActionType::ADD.or(ActionType::UPDATE));
+    assert!(any.matches(&general));
+}

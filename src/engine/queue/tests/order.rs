@@ -160,3 +160,33 @@ fn what_enters_a_queue_is_counted_with_its_reason() {
         ]
     );
 }
+
+#[test]
+fn whoever_hopes_for_an_event_opens_the_gate_if_its_plugin_registered_it() {
+    let mut script = Script::new();
+    script.hint(FIT, POD_DELETED, true);
+    script.hint(GATE, POD_DELETED, false);
+    script.add_requeued("pod", by(&[FIT]));
+    script.gate("pod");
+    script.happens(POD_DELETED);
+    assert_eq!(script.place("pod"), Some(Place::Gated));
+    script.ungate("pod");
+    script.happens(NODE_ADDED);
+    assert_eq!(script.place("pod"), Some(Place::Gated));
+    script.happens(POD_DELETED);
+    assert_eq!(script.place("pod"), Some(Place::Backoff));
+}
+
+#[test]
+fn the_gate_is_asked_on_the_way_into_the_backoff_and_not_again_at_its_end() {
+    let mut script = Script::new();
+    script.hint(FIT, NODE_ADDED, true);
+    script.add_requeued("pod", by(&[FIT]));
+    script.plugins.asked_gates.set(0);
+    script.happens(NODE_ADDED);
+    assert_eq!(script.place("pod"), Some(Place::Backoff));
+    assert_eq!(script.plugins.asked_gates.get(), 1);
+    script.wait(Duration::from_secs(2));
+    assert_eq!(script.place("pod"), Some(Place::Active));
+    assert_eq!(script.plugins.asked_gates.get(), 1);
+}
