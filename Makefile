@@ -24,8 +24,9 @@ demo: controlplane release ## Install the chart, schedule a workload, kill the l
 	@cargo run --quiet --locked --example demo -- --binary target/release/bayplan \
 	  --nodes $(NODES) --pods $(PODS) $(if $(filter 1,$(KEEP)),--keep)
 
-bench: prerequisites ## Measure the engine alone, in decisions a second [NODES="100 1000 5000"]
+bench: prerequisites ## Measure the engine alone: decisions a second [NODES="100 1000 5000"], storms of events
 	cargo bench --locked --bench engine -- $(if $(filter command line,$(origin NODES)),$(NODES))
+	cargo bench --locked --bench queue
 
 SEEDS ?= 200
 FIRST ?= 1

@@ -6,6 +6,8 @@
 mod class_verdicts;
 #[cfg(test)]
 pub(crate) mod fixtures;
+#[cfg(test)]
+mod queueing_hints;
 
 pub mod registry;
 pub mod support;

@@ -53,7 +53,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Files of `src/plugins` that are no plugin of the registry.
-const NO_PLUGINS: [(&str, &str); 7] = [
+const NO_PLUGINS: [(&str, &str); 8] = [
     (
         "claims.rs",
         "which claims a pod names, for the volume plugins",
@@ -64,6 +64,7 @@ const NO_PLUGINS: [(&str, &str); 7] = [
         "which drivers took over in-tree volumes, for the volume plugins",
     ),
     ("fixtures.rs", "builders for tests"),
+    ("queueing_hints.rs", "tests over several plugins"),
     ("registry.rs", "the registry itself"),
     ("support.rs", "what is supported of each plugin"),
     (

@@ -205,6 +205,11 @@ impl Cluster {
         Ok(())
     }
 
+    /// No pod waited for an event that no hint took.
+    async fn assert_hints_sufficed(&self, replica: &Replica) -> anyhow::Result<()> {
+        replica.check_hints(&self.control_plane.kubeconfig()).await
+    }
+
     async fn assert_history_is_clean(&self) -> anyhow::Result<()> {
         self.history.settle(PATIENCE).await?;
         self.history.is_complete()?;
@@ -237,6 +242,7 @@ async fn a_released_leader_is_followed_within_seconds() -> anyhow::Result<()> {
     cluster.until_bound(100).await?;
     let next = cluster.installation.leader(&cluster.control_plane).await?;
     assert_eq!(next, replicas[0].identity);
+    cluster.assert_hints_sufficed(&replicas[0]).await?;
     cluster.assert_history_is_clean().await?;
     cluster.control_plane.stop()
 }
@@ -276,7 +282,7 @@ async fn a_leader_whose_lease_is_taken_ends_with_1() -> anyhow::Result<()> {
 #[tokio::test]
 async fn a_bad_profile_keeps_the_last_good_one_running_and_says_so() -> anyhow::Result<()> {
     let cluster = Cluster::start(2).await?;
-    let _replica = cluster.replica().await?;
+    let replica = cluster.replica().await?;
     cluster
         .until_condition("bayplan", ["Ready", "True", "Running"])
         .await?;
@@ -325,13 +331,14 @@ async fn a_bad_profile_keeps_the_last_good_one_running_and_says_so() -> anyhow::
     cluster
         .until_condition("bayplan", ["Ready", "True", "Running"])
         .await?;
+    cluster.assert_hints_sufficed(&replica).await?;
     cluster.control_plane.stop()
 }
 
 #[tokio::test]
 async fn one_bad_object_is_set_aside_and_the_rest_goes_on() -> anyhow::Result<()> {
     let cluster = Cluster::start(1).await?;
-    let _replica = cluster.replica().await?;
+    let replica = cluster.replica().await?;
     // The API server takes operators that it does not know in preferred terms of running pods, and
     // required terms that match nothing.
     let odd = pod("odd").node_affinity_in("kubernetes.io/hostname", &["no-such-node"]);
@@ -351,6 +358,7 @@ async fn one_bad_object_is_set_aside_and_the_rest_goes_on() -> anyhow::Result<()
     create::pods(&cluster.control_plane.client(), vec![device]).await?;
     let (reason, _) = cluster.until_refused("device", "DynamicResources").await?;
     assert_eq!(reason, "Unschedulable");
+    cluster.assert_hints_sufficed(&replica).await?;
     cluster.control_plane.stop()
 }
 
@@ -358,11 +366,12 @@ async fn one_bad_object_is_set_aside_and_the_rest_goes_on() -> anyhow::Result<()
 #[tokio::test]
 async fn a_pod_is_bound_when_its_volumes_are() -> anyhow::Result<()> {
     let cluster = Cluster::start(3).await?;
-    let _replica = cluster.replica().await?;
+    let replica = cluster.replica().await?;
     cluster.run_with_volumes("data", "n1").await?;
     let pods: Api<Pod> = Api::default_namespaced(cluster.control_plane.client());
     let spec = pods.get("data").await?.spec.unwrap_or_default();
     assert_eq!(spec.node_name.as_deref(), Some("n1"));
+    cluster.assert_hints_sufficed(&replica).await?;
     cluster.assert_history_is_clean().await?;
     cluster.control_plane.stop()
 }
@@ -379,7 +388,7 @@ fn timed(metrics: &str, point: &str) -> u64 {
 #[tokio::test]
 async fn a_high_pod_takes_the_room_of_the_least_important_one() -> anyhow::Result<()> {
     let cluster = Cluster::start(2).await?;
-    let _replica = cluster.replica().await?;
+    let replica = cluster.replica().await?;
     cluster
         .fill(&[("low", "low"), ("middle", "middle")])
         .await?;
@@ -419,6 +428,7 @@ async fn a_high_pod_takes_the_room_of_the_least_important_one() -> anyhow::Resul
     let middle = cluster.pods().get("middle").await?;
     assert!(middle.metadata.deletion_timestamp.is_none());
     cluster.assert_history_is_clean().await?;
+    cluster.assert_hints_sufficed(&replica).await?;
     cluster.control_plane.stop()
 }
 
@@ -460,6 +470,7 @@ async fn the_rights_of_the_chart_are_what_is_used() -> anyhow::Result<()> {
     let high = pod("high").requests("4", "64Mi").priority_class("high");
     cluster.create(vec![high]).await?;
     cluster.until_bound(bound + 1).await?;
+    cluster.assert_hints_sufficed(&replica).await?;
     replica.process.signal(Signal::Term)?;
     replica.process.wait(PATIENCE).await?;
 

@@ -129,12 +129,24 @@ impl EffectiveProfile {
                 problems.push(ProfileProblem::new(
                     ProblemReason::QueueSortMismatch,
                     "spec.plugins.queueSort",
-                    format!("the profile {name:?} sorts the queue, which all share, differently"),
+                    // Upstream's text (`profile.NewMap`).
+                    format!(
+                        "different queue sort plugins for profile {:?}: {:?}, first: {:?}",
+                        self.scheduler_name,
+                        self.queue_sort(),
+                        other.queue_sort()
+                    ),
                     "use the same queueSort plugin in all profiles",
                 ));
             }
         }
         problems
+    }
+
+    /// The plugin that orders the queue.
+    fn queue_sort(&self) -> &str {
+        let plugins = self.plugins_at(ExtensionPoint::QueueSort).first();
+        plugins.map_or("", |plugin| &plugin.name)
     }
 
     /// Exactly one plugin orders the queue and at least one binds (`NewFramework`).

@@ -1,6 +1,7 @@
 //! The engine from outside: events in, effects and decisions out.
 
 mod bindings;
+mod crowd;
 mod framework;
 mod lifecycle;
 mod nominations;

@@ -52,6 +52,17 @@ impl Replica {
         let request = http::Request::get(path).body(Vec::new())?;
         Ok(client.request_text(request).await?)
     }
+
+    /// Fails if a pod was placed that only the periodic flush had woken: each is a missing hint.
+    pub(crate) async fn check_hints(&self, kubeconfig: &Path) -> anyhow::Result<()> {
+        let metrics = self.get(kubeconfig, "/metrics").await?;
+        let none = "scheduler_pod_scheduled_after_flush_total 0";
+        anyhow::ensure!(
+            metrics.lines().any(|line| line == none),
+            "a pod waited for the flush although it fitted: {metrics}"
+        );
+        Ok(())
+    }
 }
 
 impl Installation {

@@ -148,6 +148,8 @@ impl Cluster {
     pub(crate) async fn finish(self) -> anyhow::Result<()> {
         let findings = Storage::read(&self.client).await?.findings();
         assert_eq!(findings, [""; 0]);
+        let kubeconfig = self.control_plane.kubeconfig();
+        self.replica.check_hints(&kubeconfig).await?;
         drop((self.replica, self.controllers, self.kubelet));
         self.control_plane.stop()
     }

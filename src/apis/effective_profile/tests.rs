@@ -211,3 +211,19 @@ fn two_profiles_may_not_share_a_scheduler_name() {
     other.scheduler_name = "batch".to_owned();
     assert_eq!(first.conflicts_with([("batch", &other)]), []);
 }
+
+#[test]
+fn all_profiles_sort_the_queue_with_one_plugin() {
+    let first = resolve(json!({})).unwrap();
+    let mut other = first.clone();
+    other.scheduler_name = "batch".to_owned();
+    let sorting = other.plugins.get_mut(&ExtensionPoint::QueueSort).unwrap();
+    sorting[0].name = "Fifo".to_owned();
+    let problems = other.conflicts_with([("main", &first)]);
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].reason, ProblemReason::QueueSortMismatch);
+    assert_eq!(
+        problems[0].message,
+        r#"different queue sort plugins for profile "batch": "Fifo", first: "PrioritySort""#
+    );
+}

@@ -66,6 +66,7 @@ struct Model {
 impl Model {
     fn new() -> Self {
         let mut script = Script::new();
+        script.plugins.scope = HintScope::Class;
         script.hint(FIT, NODE_ADDED, true);
         script.hint(FIT, POD_DELETED, false);
         script.hint(WAIT, POD_DELETED, true);
