@@ -16,6 +16,7 @@
 
 pub mod bayplan_configuration;
 pub mod effective_profile;
+pub mod extender;
 pub mod extension_point;
 pub mod go_duration;
 mod label_syntax;

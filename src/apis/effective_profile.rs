@@ -2,9 +2,11 @@
 //! arguments complete and checked.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::apis::extender::{self, Extender};
 use crate::apis::extension_point::{ExtensionPoint, ExtensionPoints};
 use crate::apis::plugin_args::EffectivePluginArgs;
 use crate::apis::plugin_catalog::PluginCatalog;
@@ -32,6 +34,9 @@ pub struct EffectiveProfile {
     pub percentage_of_nodes_to_score: i32,
     /// The arguments of all plugins, those that do not run included.
     pub args: EffectivePluginArgs,
+    /// The extenders in the order in which they are asked.
+    #[serde(skip)]
+    pub extenders: Vec<Arc<Extender>>,
     plugins: BTreeMap<ExtensionPoint, Vec<EnabledPlugin>>,
     /// Default plugins of kube-scheduler that Bayplan does not have yet, each with the extension
     /// points at which this profile would run it. None left: the profile disables it.
@@ -55,15 +60,21 @@ impl EffectiveProfile {
         problems.extend(check_weights(spec));
         let args = EffectivePluginArgs::try_new(&spec.plugin_config, "spec.pluginConfig")
             .map_err(|found| problems.extend(found));
+        problems.extend(extender::check(&spec.extenders, "spec.extenders"));
         // Unknown names have no extension points: expanding them would only repeat the problem.
         if !problems.is_empty() {
             return Err(problems);
         }
         let (plugins, missing_plugins) = expand(spec, catalog).map_err(|found| vec![found])?;
+        let mut args = args.unwrap_or_default();
+        if let Some(ignored) = extender::ignored_resources(&spec.extenders) {
+            args.node_resources_fit.ignored_resources = ignored;
+        }
         let profile = Self {
             scheduler_name: spec.scheduler_name.clone(),
             percentage_of_nodes_to_score: spec.percentage_of_nodes_to_score,
-            args: args.unwrap_or_default(),
+            args,
+            extenders: extender::in_order(&spec.extenders),
             plugins,
             missing_plugins,
         };

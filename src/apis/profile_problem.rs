@@ -13,6 +13,8 @@ pub enum ProblemReason {
     InvalidPluginSet,
     /// A plugin's arguments are not valid.
     InvalidPluginArgs,
+    /// An extender cannot be asked as it is written, or two of them contradict each other.
+    InvalidExtender,
     /// kube-scheduler has the plugin, Bayplan does not have it yet.
     PluginNotImplemented,
     /// Nobody knows a plugin of this name.
@@ -30,6 +32,7 @@ impl ProblemReason {
             Self::InvalidSpec => "InvalidSpec",
             Self::InvalidPluginSet => "InvalidPluginSet",
             Self::InvalidPluginArgs => "InvalidPluginArgs",
+            Self::InvalidExtender => "InvalidExtender",
             Self::PluginNotImplemented => "PluginNotImplemented",
             Self::UnknownPlugin => "UnknownPlugin",
             Self::SchedulerNameTaken => "SchedulerNameTaken",

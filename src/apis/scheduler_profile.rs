@@ -6,6 +6,7 @@
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
+use crate::apis::extender::Extender;
 use crate::apis::extension_point::ExtensionPoint;
 use crate::apis::plugin_args::PluginConfig;
 
@@ -91,6 +92,20 @@ pub struct SchedulerProfileSpec {
     /// `{nodeResourcesFit: {scoringStrategy: {type: MostAllocated}}}`.
     #[serde(default, skip_serializing_if = "PluginConfig::is_empty")]
     pub plugin_config: PluginConfig,
+
+    /// HTTP extenders: programs outside that are asked about the pods of this profile, one after
+    /// the other; those that are ignorable come last. Example: `[{urlPrefix:
+    /// http://extender.kube-system:8888, filterVerb: filter, nodeCacheCapable: true}]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    #[x_kube(
+        merge_strategy = kube::core::ListMerge::Atomic,
+        validation = kube::core::Rule::new(
+            "self.filter(e, has(e.bindVerb) && e.bindVerb != '').size() <= 1"
+        )
+        .message("only one extender can implement bind")
+    )]
+    pub extenders: Vec<Extender>,
 }
 
 const fn all_nodes() -> i32 {
@@ -226,6 +241,7 @@ impl SchedulerProfileSpec {
             percentage_of_nodes_to_score: all_nodes(),
             plugins: Plugins::default(),
             plugin_config: PluginConfig::default(),
+            extenders: Vec::new(),
         }
     }
 }
