@@ -31,12 +31,13 @@ mod profiles;
 mod quarantine;
 mod queue_plugins;
 mod report;
+mod suspensions;
 
 pub use activity::Activity;
 pub use attempt::Attempt;
 pub use quarantine::Quarantine;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::binding_cycle::Bindings;
@@ -46,10 +47,10 @@ use crate::engine::decision::Decision;
 use crate::engine::effect::Effect;
 use crate::engine::effects::Effects;
 use crate::engine::event::ClusterEvent;
-use crate::engine::framework::extender::{Answer, Question};
 use crate::engine::observer::{CycleObserver, NoObserver, ObservedPoint, StatusCode};
 use crate::engine::profiles::Profiles;
 use crate::engine::queue::{IncomingPods, Place, QueueConfig, SchedulingQueue};
+use crate::engine::suspensions::Suspensions;
 use crate::model::pod_info::{PodKey, PodUid};
 use crate::model::symbols::Symbols;
 use crate::model::timestamp::Timestamp;
@@ -80,10 +81,7 @@ pub struct Engine {
     known: BTreeMap<PodKey, PodUid>,
     /// Where in the order of nodes the next search begins (`nextStartNodeIndex`).
     next_start: usize,
-    /// Attempts that wait for an answer, with the answers they have.
-    suspended: BTreeMap<PodUid, Vec<(Question, Answer)>>,
-    /// Attempts whose answer has come.
-    resumable: VecDeque<PodUid>,
+    suspensions: Suspensions,
     quarantine: Quarantine,
     observations: Observations,
     observer: Box<dyn CycleObserver>,
@@ -170,8 +168,7 @@ impl Engine {
             effects: Effects::default(),
             known: BTreeMap::new(),
             next_start: 0,
-            suspended: BTreeMap::new(),
-            resumable: VecDeque::new(),
+            suspensions: Suspensions::default(),
             quarantine: Quarantine::default(),
             observations: Observations::default(),
             observer: Box::new(NoObserver),

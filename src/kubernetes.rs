@@ -6,6 +6,7 @@ pub mod clock;
 pub mod dispatcher;
 pub mod driver;
 pub mod events;
+pub mod extender;
 pub mod leadership;
 pub mod profiles;
 pub mod rate_limit;

@@ -49,8 +49,31 @@ pub fn run(
     documents: Vec<NamedDocument>,
     options: &SimulateOptions,
 ) -> Result<Vec<DecisionRecord>, SimError> {
+    run_noting(documents, options, |_| ())
+}
+
+/// As [`run`]; `note` is told what a person should know beside the records, in sentences.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_noting(
+    documents: Vec<NamedDocument>,
+    options: &SimulateOptions,
+    mut note: impl FnMut(String),
+) -> Result<Vec<DecisionRecord>, SimError> {
     let cluster = Cluster::read(documents)?;
     let choice = Choice::among(&cluster.profiles, options.profile.as_deref())?;
+    for profile in choice.profiles() {
+        let count = profile.extenders.len();
+        if count > 0 {
+            note(format!(
+                "the profile for {:?} has {count} HTTP extender(s), which are not asked here: what \
+                 they would refuse or prefer is left out, and resources that they manage are not \
+                 checked",
+                profile.scheduler_name
+            ));
+        }
+    }
     Ok(Simulation::new(cluster, &choice, options)?.run())
 }
 

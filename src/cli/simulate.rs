@@ -13,7 +13,8 @@ use crate::sim::{self, NamedDocument, SimulateOptions};
 ///
 /// The files hold ordinary Kubernetes objects, as 'kubectl get -o yaml' prints them. Pods with a
 /// node are taken as placed, the others are scheduled in the order of the queue. Without a
-/// SchedulerProfile in the files kube-scheduler's default profile decides.
+/// SchedulerProfile in the files kube-scheduler's default profile decides. HTTP extenders are not
+/// asked: a profile that has some decides without them, and a note says so.
 #[derive(Args, Debug)]
 pub(super) struct SimulateArgs {
     /// Cluster files, YAML or JSON; - reads standard input.
@@ -73,8 +74,12 @@ pub(super) fn run(arguments: &SimulateArgs, output: &mut Output<'_>) -> Result<E
         seed: arguments.seed,
         stateless: arguments.stateless,
     };
-    let records =
-        sim::run(documents, &options).map_err(|error| Failure::usage(error.to_string()))?;
+    let mut notes = Vec::new();
+    let records = sim::run_noting(documents, &options, |note| notes.push(note))
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    for note in notes {
+        output.note(format!("note: {note}"));
+    }
     match arguments.output {
         Format::Table => output.text(&sim::table(&records))?,
         Format::Jsonl => {

@@ -10,7 +10,7 @@ use crate::engine::framework::extender::Question;
 use crate::engine::framework::extension_points::Refusal;
 use crate::engine::framework::profile::Profile;
 use crate::engine::framework::{CycleState, PluginError, PluginName};
-use crate::engine::queue::Rejectors;
+use crate::engine::queue::{Place, QueuePlugins, Rejectors};
 use crate::engine::queue_plugins::Ask;
 use crate::engine::report::FailureReason;
 use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption, Nomination};
@@ -40,7 +40,7 @@ enum Found {
         nomination: Nomination,
     },
     NoNodes,
-    Question(Question),
+    Questions(Vec<Question>),
     Error(PluginError),
 }
 
@@ -58,10 +58,7 @@ impl Engine {
     /// Runs one scheduling cycle, if a pod is ready. `inspect` sees what the cycle found before it
     /// is applied.
     pub fn schedule_one_with(&mut self, inspect: impl FnMut(&Attempt<'_>)) -> Option<Decision> {
-        let uid = match self.resumable.pop_front() {
-            Some(uid) => uid,
-            None => self.queue.pop(self.now)?,
-        };
+        let uid = self.next_pod()?;
         let queued = self.queue.get(&uid)?;
         let (info, attempt) = (queued.info.clone(), queued.attempts);
         let profile = self.profiles.get(&info.scheduler_name).map(Arc::clone);
@@ -84,16 +81,52 @@ impl Engine {
             self.skip(&uid, &info);
             return Some(decision);
         };
+        if self.must_wait(&info, &profile) {
+            decision.outcome = Outcome::Suspended;
+            return Some(decision);
+        }
         self.activity = Some(Activity::Deciding(info.key.clone(), uid));
         self.count_terms(&info, &profile);
-        let found = self.find(&info, &profile, inspect);
-        if let Found::Node { summary, .. } = &found {
+        let found = self.find(&info, &profile, attempt, inspect);
+        if let Found::Node { summary, .. } | Found::NoFit { summary, .. } = &found {
             let next = self.next_start + summary.looked_at;
             self.next_start = next.checked_rem(self.cache.nodes.len()).unwrap_or(0);
         }
         self.apply(found, &info, profile, &mut decision);
         self.activity = None;
         Some(decision)
+    }
+
+    /// The pod that goes next; it is in flight.
+    fn next_pod(&mut self) -> Option<PodUid> {
+        while let Some(uid) = self.suspensions.next() {
+            if self.queue.place(&uid) == Some(Place::InFlight) {
+                return Some(uid);
+            }
+        }
+        self.queue.pop(self.now)
+    }
+
+    /// Parks a pod that an extender is to be asked about while another one of its profile is.
+    fn must_wait(&mut self, info: &PodInfo, profile: &Profile) -> bool {
+        let pod = PodView::new(info, &self.cache.vocabulary);
+        let mut extenders = profile.extenders.iter();
+        if self.suspensions.contains(&info.uid)
+            || !self.suspensions.is_busy(&profile.scheduler_name)
+            || !extenders.any(|extender| extender.is_interested(&pod))
+        {
+            return false;
+        }
+        let plugins = Ask {
+            profiles: &self.profiles,
+            cache: &self.cache,
+            observer: &*self.observer,
+        };
+        let queued = self.queue.get(&info.uid).map(|pod| pod.timestamp);
+        let key = plugins.sort_key(info, queued.unwrap_or(self.now));
+        let name = Arc::clone(&profile.scheduler_name);
+        self.suspensions.park(name, key, info.uid.clone());
+        true
     }
 
     /// Sees to it that what the plugins are going to read about other pods is counted.
@@ -130,6 +163,7 @@ impl Engine {
         &self,
         info: &PodInfo,
         profile: &Profile,
+        attempt: u32,
         mut inspect: impl FnMut(&Attempt<'_>),
     ) -> Found {
         let cluster = self.cache.snapshot();
@@ -137,16 +171,18 @@ impl Engine {
             return Found::NoNodes;
         }
         let pod = PodView::new(info, &self.cache.vocabulary);
-        let answers = self.suspended.get(&info.uid).map_or(&[][..], Vec::as_slice);
+        let resumed = self.suspensions.of(&info.uid);
+        let (answers, start) = resumed.unwrap_or((&[], self.next_start));
         let (tie_break, seed) = (self.config.tie_break, self.config.seed);
         let cycle = Cycle {
             profile,
             observer: &*self.observer,
             cluster,
             pod,
+            attempt,
             answers,
             earlier: self.earlier_preemptions(info, cluster),
-            start: self.next_start,
+            start,
             tie_break,
             seed,
         };
@@ -167,7 +203,7 @@ impl Engine {
                 });
                 Found::Error(error)
             }
-            Err(Interruption::Question(question)) => Found::Question(question),
+            Err(Interruption::Questions(questions)) => Found::Questions(questions),
         }
     }
 
@@ -178,13 +214,17 @@ impl Engine {
         profile: Arc<Profile>,
         decision: &mut Decision,
     ) {
-        if let Found::Question(question) = found {
-            self.suspended.entry(info.uid.clone()).or_default();
-            self.effects.emit(info, EffectAction::Ask(question));
+        if let Found::Questions(questions) = found {
+            let (uid, name) = (info.uid.clone(), Arc::clone(&profile.scheduler_name));
+            self.suspensions
+                .suspend(uid, name, self.next_start, questions.len());
+            for question in questions {
+                self.effects.emit(info, EffectAction::Ask(question));
+            }
             decision.outcome = Outcome::Suspended;
             return;
         }
-        self.suspended.remove(&info.uid);
+        self.suspensions.end(&info.uid);
         match found {
             Found::Node {
                 node,
@@ -222,7 +262,7 @@ impl Engine {
             Found::Error(error) => {
                 decision.outcome = self.refuse(info, Refusal::Failed(error), decision);
             }
-            Found::Question(_) => {}
+            Found::Questions(_) => {}
         }
     }
 

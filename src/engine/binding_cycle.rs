@@ -21,6 +21,7 @@ use std::sync::Arc;
 use crate::engine::Engine;
 use crate::engine::cache::snapshot::{NodeView, PodView};
 use crate::engine::effect::{EffectId, EffectOutcome};
+use crate::engine::framework::extender::Answer;
 use crate::engine::framework::extension_points::Refusal;
 use crate::engine::framework::profile::Profile;
 use crate::engine::framework::reservations::Reservations;
@@ -213,16 +214,13 @@ impl Engine {
         if self.cache.preemptions.is_eviction(&uid, id) {
             return self.eviction_completed(&uid, &outcome);
         }
-        if let EffectOutcome::Answered(answer) = outcome {
-            return self.resume(uid, id, answer);
-        }
-        if self.suspended.contains_key(&uid) {
-            let text = match outcome {
-                EffectOutcome::Failed(failure) => failure.message,
-                _ => "the question was not answered".to_owned(),
+        if let Some(question) = self.effects.asked(id) {
+            let answer = match outcome {
+                EffectOutcome::Answered(answer) => answer,
+                EffectOutcome::Failed(failure) => Answer::Failed(failure.message),
+                _ => Answer::Failed("the question was not answered".to_owned()),
             };
-            let answer = crate::engine::framework::extender::Answer::Failed(text);
-            return self.resume(uid, id, answer);
+            return self.suspensions.answer(uid, question, answer);
         }
         self.advance(&uid, id, outcome);
     }

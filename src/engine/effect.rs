@@ -9,6 +9,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::apis::extender::Extender;
 use crate::engine::effect::volumes::VolumeWrites;
 use crate::engine::framework::extender::{Answer, Question};
 use crate::model::pod_info::{PodKey, PodUid};
@@ -39,6 +40,13 @@ pub enum EffectAction {
     Bind {
         /// The node.
         node: Arc<str>,
+    },
+    /// Have an extender bind the pod to the node.
+    BindByExtender {
+        /// The node.
+        node: Arc<str>,
+        /// Who binds.
+        extender: Arc<Extender>,
     },
     /// Write condition and nomination in one PATCH of `pods/status` (`Effect::SetCondition` and
     /// `Effect::Nominate` of one attempt).
@@ -179,6 +187,7 @@ impl EffectAction {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Bind { .. } => "pod_binding",
+            Self::BindByExtender { .. } => "extender_binding",
             Self::PatchStatus(_) => "pod_status_patch",
             Self::Evict(_) => "pod_eviction",
             Self::BindVolumes(_) => "volume_binding",

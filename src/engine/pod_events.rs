@@ -86,8 +86,7 @@ impl Engine {
 
     /// Takes a pod out of the queue; tells its name if it was there.
     pub(super) fn leave_queue(&mut self, uid: &PodUid) -> Option<PodKey> {
-        self.suspended.remove(uid);
-        self.resumable.retain(|other| other != uid);
+        self.suspensions.end(uid);
         self.cache.preemptions.forget(uid);
         let queued = self.queue.delete(uid)?;
         self.cache.vocabulary.release_pod(&queued.info);

@@ -2,6 +2,7 @@
 //!
 //! Pure and read-only: the cycle borrows the cache and says what it found; the engine applies it.
 
+mod extenders;
 mod filter;
 mod filter_runner;
 mod nominated;
@@ -32,7 +33,9 @@ pub(crate) struct Cycle<'a> {
     pub(crate) observer: &'a dyn CycleObserver,
     pub(crate) cluster: Snapshot<'a>,
     pub(crate) pod: PodView<'a>,
-    /// What the extenders were asked and answered so far, in their order.
+    /// Which attempt of the pod it is.
+    pub(crate) attempt: u32,
+    /// What the extenders were asked and answered so far.
     pub(crate) answers: &'a [(Question, Answer)],
     /// What became of earlier preemptions of the pod.
     pub(crate) earlier: EarlierPreemptions,
@@ -72,8 +75,8 @@ pub struct Evaluation<'a> {
 /// Why a cycle has no evaluation.
 #[derive(Debug)]
 pub(crate) enum Interruption {
-    /// An extender has to be asked first.
-    Question(Question),
+    /// Extenders have to be asked first, all at once.
+    Questions(Vec<Question>),
     /// Something could not be judged.
     Failed(PluginError),
 }

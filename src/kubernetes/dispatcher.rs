@@ -37,6 +37,7 @@ use crate::engine::effect::{
 };
 use crate::kubernetes::clock::Clock;
 use crate::kubernetes::dispatcher::call_queue::{CallQueue, Submitted};
+use crate::kubernetes::extender::Extenders;
 use crate::kubernetes::leadership::Leadership;
 use crate::metrics::DispatcherMetrics;
 use crate::model::objects::Pod;
@@ -77,6 +78,7 @@ pub struct Dispatcher {
 /// What a call needs.
 struct Caller {
     client: Client,
+    extenders: Extenders,
     leadership: Leadership,
     clock: Clock,
     metrics: DispatcherMetrics,
@@ -86,6 +88,7 @@ struct Caller {
 /// effect is counted from submission to completion.
 pub fn new(
     client: Client,
+    extenders: Extenders,
     leadership: Leadership,
     clock: Clock,
     metrics: DispatcherMetrics,
@@ -100,6 +103,7 @@ pub fn new(
     let idle = Arc::new(Notify::new());
     let caller = Arc::new(Caller {
         client,
+        extenders,
         leadership,
         clock,
         metrics,
@@ -135,9 +139,12 @@ impl DispatcherHandle {
         self.load.load(Ordering::Acquire)
     }
 
-    /// Hands over an effect.
+    /// Hands over an effect. Questions write nothing and do not count: the engine asks few at a
+    /// time, and a slow answer keeps nobody else waiting.
     pub fn submit(&self, effect: Effect) {
-        self.load.fetch_add(1, Ordering::AcqRel);
+        if !is_question(&effect) {
+            self.load.fetch_add(1, Ordering::AcqRel);
+        }
         // The other end is gone only when the process ends.
         let _ = self.submit.send(effect);
     }
@@ -162,11 +169,15 @@ impl Dispatcher {
     pub async fn run(mut self, cancel: CancellationToken) -> Result<(), tokio::task::JoinError> {
         let mut queue = CallQueue::default();
         let mut calls = JoinSet::new();
+        // Calls to extenders, which may be slow, take no place of those to the API server.
+        let mut outside = 0;
+        let mut questions = JoinSet::new();
         loop {
-            while calls.len() < CALLS_IN_FLIGHT && !cancel.is_cancelled() {
+            while calls.len() - outside < CALLS_IN_FLIGHT && !cancel.is_cancelled() {
                 let Some(effect) = queue.start_next() else {
                     break;
                 };
+                outside += usize::from(is_outside(&effect));
                 let caller = Arc::clone(&self.caller);
                 let stop = cancel.clone();
                 calls.spawn(async move {
@@ -178,9 +189,21 @@ impl Dispatcher {
                 return Ok(());
             }
             tokio::select! {
-                Some(effect) = self.submitted.recv() => self.enqueue(&mut queue, effect),
+                Some(effect) = self.submitted.recv() => {
+                    if is_question(&effect) {
+                        let caller = Arc::clone(&self.caller);
+                        questions.spawn(async move { (effect.id, caller.ask(&effect).await) });
+                    } else {
+                        self.enqueue(&mut queue, effect);
+                    }
+                }
+                Some(answered) = questions.join_next() => {
+                    let (id, outcome) = answered?;
+                    let _ = self.completions.send(Completion { id, outcome });
+                }
                 Some(ended) = calls.join_next() => {
                     let (effect, outcome) = ended?;
+                    outside -= usize::from(is_outside(&effect));
                     queue.finish(&effect.uid);
                     self.complete(effect.id, outcome);
                 }
@@ -209,10 +232,25 @@ impl Dispatcher {
 // === impl Caller ===
 
 impl Caller {
+    /// Asks an extender. It writes nothing, so nobody has to lead.
+    async fn ask(&self, effect: &Effect) -> EffectOutcome {
+        let EffectAction::Ask(question) = &effect.action else {
+            return DONE;
+        };
+        let started = self.clock.now();
+        let outcome = EffectOutcome::Answered(self.extenders.ask(effect, question).await);
+        self.metrics
+            .observe(effect, &outcome, self.clock.now() - started);
+        outcome
+    }
+
     async fn carry_out(&self, effect: &Effect, stop: &CancellationToken) -> EffectOutcome {
         let started = self.clock.now();
         let outcome = match &effect.action {
             EffectAction::Bind { node } => self.bind(effect, node, stop).await,
+            EffectAction::BindByExtender { node, extender } => {
+                self.bind_by_extender(effect, extender, node, stop).await
+            }
             EffectAction::PatchStatus(patch) => self.patch_status(effect, patch, stop).await,
             EffectAction::Evict(eviction) => self.evict(effect, eviction, stop).await,
             EffectAction::BindVolumes(writes) => self.bind_volumes(writes, stop).await,
@@ -230,6 +268,14 @@ impl Caller {
             .observe(effect, &outcome, self.clock.now() - started);
         outcome
     }
+}
+
+fn is_question(effect: &Effect) -> bool {
+    matches!(effect.action, EffectAction::Ask(_))
+}
+
+fn is_outside(effect: &Effect) -> bool {
+    matches!(effect.action, EffectAction::BindByExtender { .. })
 }
 
 /// Carried out; nobody looks at the answer for a resourceVersion.

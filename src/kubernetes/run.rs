@@ -18,6 +18,7 @@ use crate::kubernetes::barrier;
 use crate::kubernetes::clients::{ClientError, Clients};
 use crate::kubernetes::clock::Clock;
 use crate::kubernetes::driver::{Driver, DriverConfig, DriverReports, Inputs};
+use crate::kubernetes::extender::Extenders;
 use crate::kubernetes::leadership::Leadership;
 use crate::kubernetes::leadership::elector::Outcome;
 use crate::kubernetes::leadership::heartbeat::Heartbeat;
@@ -327,6 +328,7 @@ fn spawn_all(
     // Writers.
     let (dispatcher, writer, completions) = dispatcher::new(
         clients.writes.clone(),
+        Extenders::new(clients.reads.clone()),
         leadership.clone(),
         clock.clone(),
         metrics.dispatcher.clone(),

@@ -12,6 +12,7 @@ use crate::apis::plugin_args::{
 use crate::apis::plugin_catalog::PluginCatalog;
 use crate::apis::upstream_plugins;
 use crate::engine::framework::Plugin;
+use crate::engine::framework::extender::Extender;
 use crate::engine::framework::profile::{ExtensionPoints, Profile};
 use crate::model::resources::Resource;
 use crate::model::symbols::{SymbolScope, Symbols};
@@ -141,6 +142,9 @@ impl Registry {
         let mut scope = symbols.scope();
         match build_plugins(profile, &mut scope) {
             Ok(plugins) => {
+                let extenders = profile.extenders.iter().cloned();
+                let extenders = extenders.map(|config| Extender::compile(config, &mut scope));
+                let extenders = extenders.collect();
                 let points = extension_points(profile, &plugins);
                 Ok(Profile {
                     scheduler_name: profile.scheduler_name.as_str().into(),
@@ -148,7 +152,7 @@ impl Registry {
                     percentage_of_nodes_to_score: profile.percentage_of_nodes_to_score,
                     plugins,
                     points,
-                    extenders: Vec::new(),
+                    extenders,
                     held: scope.finish(),
                 })
             }

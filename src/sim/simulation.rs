@@ -9,7 +9,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use crate::engine::decision::{Decision, Outcome};
 use crate::engine::effect::{EffectAction, EffectOutcome};
 use crate::engine::event::ClusterEvent;
-use crate::engine::framework::extender::Answer;
 use crate::engine::queue::Place as QueuePlace;
 use crate::engine::{Attempt, Engine, EngineConfig};
 use crate::model::objects::Pod;
@@ -79,12 +78,15 @@ impl Simulation {
         let mut built = Vec::new();
         for profile in choice.profiles() {
             let symbols = self.engine.symbols_mut();
-            let profile = Registry
-                .build(profile, 0, symbols)
-                .map_err(|error| SimError::Build {
-                    name: error.profile,
-                    problem: format!("plugin {:?}: {}", error.plugin, error.reason),
-                })?;
+            let mut profile =
+                Registry
+                    .build(profile, 0, symbols)
+                    .map_err(|error| SimError::Build {
+                        name: error.profile,
+                        problem: format!("plugin {:?}: {}", error.plugin, error.reason),
+                    })?;
+            // Nobody outside is asked; what they leave to themselves stays unchecked.
+            profile.extenders.clear();
             built.push(profile);
         }
         self.engine.handle(ClusterEvent::ProfilesChanged(built));
@@ -224,7 +226,8 @@ impl Simulation {
                 }
                 let outcome = match effect.action {
                     EffectAction::RecordEvent(_) => continue,
-                    EffectAction::Ask(_) => EffectOutcome::Answered(Answer::Ignored),
+                    // Its profiles have no extenders.
+                    EffectAction::Ask(_) => EffectOutcome::Superseded,
                     _ => EffectOutcome::Done {
                         resource_version: None,
                     },

@@ -1,4 +1,4 @@
-//! The chain of effects: nominate, `PreBind`, `Bind`, and answers of extenders.
+//! The chain of effects: nominate, `PreBind`, `Bind`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::engine::cache::snapshot::PodView;
 use crate::engine::effect::{EffectAction, EffectId, EffectOutcome, StatusPatch};
 use crate::engine::effects::Effects;
 use crate::engine::framework::PluginError;
-use crate::engine::framework::extender::Answer;
+use crate::engine::framework::extender::EXTENDER;
 use crate::engine::framework::extension_points::{PreBindPreFlight, PreBindStep, Refusal};
 use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::engine::{BoundPod, Engine, TimedPoint};
@@ -307,7 +307,27 @@ impl Engine {
         }
     }
 
+    /// An extender that binds goes before the plugins (`bind`).
     fn bind(&mut self, uid: &PodUid) {
+        let Some(binding) = self.bindings.0.get_mut(uid) else {
+            return;
+        };
+        let Some(info) = self.cache.pod(uid) else {
+            return;
+        };
+        let pod = PodView::new(info, &self.cache.vocabulary);
+        let extenders = &mut binding.profile.extenders.iter();
+        let Some(binder) = extenders.find(|e| e.binds() && e.is_interested(&pod)) else {
+            return self.bind_by_plugins(uid);
+        };
+        let action = EffectAction::BindByExtender {
+            node: Arc::clone(&binding.node),
+            extender: Arc::clone(&binder.config),
+        };
+        binding.stage = Stage::Binding(self.effects.emit(info, action), EXTENDER);
+    }
+
+    pub(super) fn bind_by_plugins(&mut self, uid: &PodUid) {
         let Some(binding) = self.bindings.0.get(uid) else {
             return;
         };
@@ -365,17 +385,6 @@ impl Engine {
                 since_assumed: self.now.since(binding.assumed),
             });
             self.cache.vocabulary.release_pod(&queued.info);
-        }
-    }
-
-    /// An extender answered: the attempt goes on with the next call of `schedule_one`.
-    pub(super) fn resume(&mut self, uid: PodUid, id: EffectId, answer: Answer) {
-        let Some(question) = self.effects.asked(id) else {
-            return;
-        };
-        if let Some(answers) = self.suspended.get_mut(&uid) {
-            answers.push((question, answer));
-            self.resumable.push_back(uid);
         }
     }
 }

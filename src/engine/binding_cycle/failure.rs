@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::engine::binding_cycle::{Binding, Stage};
 use crate::engine::diagnosis::Diagnosis;
 use crate::engine::effect::{EffectFailure, FailureKind};
+use crate::engine::framework::extender::EXTENDER;
 use crate::engine::framework::extension_points::Refusal;
 use crate::engine::framework::{PluginError, PluginName};
 use crate::engine::observer::StatusCode;
@@ -25,6 +26,11 @@ impl Engine {
         match failure.kind {
             // The watch tells what became of the pod; nothing is to be said about it here.
             FailureKind::AlreadyBound | FailureKind::Gone => self.drop_binding(uid),
+            FailureKind::Refused | FailureKind::Unavailable | FailureKind::NotLeading
+                if plugin == EXTENDER =>
+            {
+                self.extender_did_not_bind(uid, failure);
+            }
             FailureKind::Refused | FailureKind::Unavailable | FailureKind::NotLeading => {
                 let message = format!("running Bind plugin {plugin:?}: {}", failure.message);
                 self.fail_binding(uid, Refusal::Failed(PluginError { plugin, message }));
@@ -56,6 +62,21 @@ impl Engine {
         self.observe_pre_bind(uid, StatusCode::Error);
         self.fail_binding(uid, Refusal::Failed(PluginError { plugin, message }));
         true
+    }
+
+    /// The plugins bind instead of an extender that may be ignored; otherwise its word counts
+    /// (`extendersBinding`).
+    fn extender_did_not_bind(&mut self, uid: &PodUid, failure: &EffectFailure) {
+        let binding = self.bindings.0.get(uid);
+        let binder =
+            binding.and_then(|binding| binding.profile.extenders.iter().find(|e| e.binds()));
+        if binder.is_some_and(|binder| binder.config.ignorable)
+            && failure.kind != FailureKind::NotLeading
+        {
+            return self.bind_by_plugins(uid);
+        }
+        let (plugin, message) = (EXTENDER, failure.message.clone());
+        self.fail_binding(uid, Refusal::Failed(PluginError { plugin, message }));
     }
 
     /// Undoes everything and sends the pod back to the queue with the reason.

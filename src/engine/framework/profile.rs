@@ -20,8 +20,8 @@ pub struct Profile {
     pub percentage_of_nodes_to_score: i32,
     /// The order at each extension point.
     pub points: ExtensionPoints,
-    /// Outside voices, in order.
-    pub extenders: Vec<Arc<dyn Extender>>,
+    /// Outside voices, in the order in which they are asked.
+    pub extenders: Vec<Extender>,
     /// What the plugins' arguments hold in the symbol table.
     pub held: HeldSymbols,
 }

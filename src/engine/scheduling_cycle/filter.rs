@@ -4,21 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::engine::cache::snapshot::{NodeView, PodView};
-use crate::engine::framework::extender::Answer;
 use crate::engine::framework::extension_points::{
     FilterPlugin, FilterScope, FilterVerdict, PreFilterVerdict,
 };
 use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection, RejectionKind};
 use crate::engine::observer::{ObservedPoint, StatusCode};
+use crate::engine::scheduling_cycle::extenders::Told;
 use crate::engine::scheduling_cycle::filter_runner::Skipped;
 use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption, sampling};
 
 /// The plugin name of nodes that a `PreFilter` result left out.
 const NOBODY: PluginName = "";
-/// The plugin name of nodes that an extender rejected (`framework.ExtenderName`).
-pub(crate) const EXTENDER: PluginName = "Extender";
-/// A node that came to fit after an extender was asked; the next attempt asks about it.
-const NOT_ASKED: &str = "node(s) fit only after the extender was asked";
 
 /// What the `PreFilter` plugins found.
 enum Search {
@@ -71,7 +67,8 @@ impl<'a> Cycle<'a> {
                 return Ok(evaluation);
             }
         };
-        match self.judge_nominated_node(&mut evaluation, &mut filters)? {
+        let mut told = Told::new();
+        match self.judge_nominated_node(&mut evaluation, &mut filters, &mut told)? {
             Promised::Fits => return Ok(evaluation),
             Promised::Rejected(node, rejection) => {
                 note_promised(&mut evaluation, search.as_mut(), node, rejection);
@@ -93,7 +90,7 @@ impl<'a> Cycle<'a> {
         self.observe_filter(StatusCode::of_result, || {
             self.judge(&nodes, &mut evaluation, &mut filters)
         })?;
-        self.ask_extenders(&mut evaluation)?;
+        self.ask_extenders(&mut evaluation, told)?;
         Ok(evaluation)
     }
 
@@ -188,6 +185,7 @@ impl<'a> Cycle<'a> {
         &self,
         evaluation: &mut Evaluation<'a>,
         filters: &mut Filters<'a>,
+        told: &mut Told,
     ) -> Result<Promised<'a>, Interruption> {
         let name = self.pod.info.nominated_node.as_ref();
         let Some(node) = name.and_then(|name| self.cluster.node(name)) else {
@@ -204,56 +202,13 @@ impl<'a> Cycle<'a> {
             FilterVerdict::Failed(_) => return Ok(Promised::Unknown),
         }
         evaluation.feasible.push(node);
-        self.ask_extenders(evaluation)?;
-        if !evaluation.feasible.is_empty() {
-            return Ok(Promised::Fits);
+        match self.filter_by_extenders(evaluation, told, true) {
+            Ok(()) if !evaluation.feasible.is_empty() => return Ok(Promised::Fits),
+            Err(questions @ Interruption::Questions(_)) => return Err(questions),
+            // It is looked at with the others.
+            Ok(()) | Err(Interruption::Failed(_)) => evaluation.feasible.clear(),
         }
-        evaluation.rejected.clear();
-        evaluation.diagnosis = Evaluation::new(CycleState::default(), self.cluster.len()).diagnosis;
         Ok(Promised::Unknown)
-    }
-
-    /// Applies the answers that are there, and asks for the first that is missing.
-    fn ask_extenders(&self, evaluation: &mut Evaluation<'a>) -> Result<(), Interruption> {
-        for extender in &self.profile.extenders {
-            if evaluation.feasible.is_empty() {
-                return Ok(());
-            }
-            let answer = self
-                .answers
-                .iter()
-                .find(|(question, _)| question.extender == extender.name());
-            match answer {
-                None => {
-                    if let Some(question) = extender.question(&self.pod, &evaluation.feasible) {
-                        return Err(Interruption::Question(question));
-                    }
-                }
-                Some((_, Answer::Ignored)) => {}
-                Some((_, Answer::Failed(message))) => {
-                    let message = message.clone();
-                    return Err(Interruption::Failed(PluginError {
-                        plugin: EXTENDER,
-                        message,
-                    }));
-                }
-                Some((question, Answer::Opinion { rejected, .. })) => {
-                    let asked: BTreeSet<&Arc<str>> = question.nodes.iter().collect();
-                    let (out, feasible) = std::mem::take(&mut evaluation.feasible)
-                        .into_iter()
-                        .partition(|node| {
-                            rejected.contains_key(node.name()) || !asked.contains(node.name())
-                        });
-                    evaluation.feasible = feasible;
-                    for node in out {
-                        let reason = rejected.get(node.name()).cloned();
-                        let reason = reason.unwrap_or(NOT_ASKED.into());
-                        evaluation.reject(node, Rejection::unschedulable(EXTENDER, reason));
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 }
 

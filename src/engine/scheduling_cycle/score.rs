@@ -2,14 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::framework::extender::Answer;
 use crate::engine::framework::extension_points::{MAX_NODE_SCORE, MIN_NODE_SCORE, PreScoreVerdict};
 use crate::engine::framework::{PluginError, PluginName};
 use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
-
-/// The greatest score an extender gives (`extenderv1.MaxExtenderPriority`).
-const MAX_EXTENDER_SCORE: i64 = 10;
 
 /// The scores of one plugin, parallel to the feasible nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +26,7 @@ impl<'a> Cycle<'a> {
             evaluation.totals = vec![0; evaluation.feasible.len()];
             return Ok(());
         }
+        self.ask_for_scores(evaluation)?;
         let skipped = self.observe(ObservedPoint::PreScore, StatusCode::of_result, || {
             self.pre_score(evaluation)
         })?;
@@ -126,18 +123,6 @@ impl<'a> Cycle<'a> {
             raw,
             normalized,
         })
-    }
-
-    fn add_extender_scores(&self, evaluation: &Evaluation<'a>, totals: &mut [i64]) {
-        for (_, answer) in self.answers {
-            let Answer::Opinion { scores, weight, .. } = answer else {
-                continue;
-            };
-            for (node, total) in evaluation.feasible.iter().zip(totals.iter_mut()) {
-                let score = scores.get(node.name()).copied().unwrap_or(0);
-                *total += score * weight * (MAX_NODE_SCORE / MAX_EXTENDER_SCORE);
-            }
-        }
     }
 }
 

@@ -12,7 +12,6 @@ use std::sync::Mutex;
 use super::*;
 use crate::engine::cache::snapshot::{NodeView, PodView};
 use crate::engine::effect::PreBindWork;
-use crate::engine::framework::extender::Extender;
 use crate::engine::framework::extension_points::{
     BindPlugin, PermitDecision, PermitPlugin, PermitVerdict, PostBindPlugin, PostFilterPlugin,
     PostFilterVerdict, PreBindPlugin, PreBindPreFlight, PreBindStep, Refusal, ReservePlugin,
@@ -230,12 +229,10 @@ impl PostBindPlugin for Probe {
 
 impl Driver {
     /// Runs the profile with the probes at the end of each point, and first at `Bind`.
-    pub(super) fn with_probes(
-        mut self,
-        probes: &[Probe],
-        extenders: Vec<Arc<dyn Extender>>,
-    ) -> Self {
-        let mut profile = self.build(self.spec.clone());
+    pub(super) fn with_probes(mut self, probes: &[Probe], extenders: &serde_json::Value) -> Self {
+        let mut spec = self.spec.clone();
+        spec["extenders"] = extenders.clone();
+        let mut profile = self.build(spec);
         for (at, probe) in probes.iter().enumerate() {
             let index = profile.plugins.len();
             profile.plugins.push(Arc::new(probe.clone()));
@@ -247,7 +244,6 @@ impl Driver {
             points.bind.insert(at, index);
             points.post_bind.push(index);
         }
-        profile.extenders = extenders;
         self.engine
             .handle(ClusterEvent::ProfilesChanged(vec![profile]));
         self
@@ -278,7 +274,7 @@ fn the_words_of_post_filter_end_the_message_and_the_nomination_is_in_the_same_pa
         nominates: Some("n"),
         ..Probe::new("maker")
     };
-    let mut driver = Driver::new([small("n")]).with_probes(&[probe], Vec::new());
+    let mut driver = Driver::new([small("n")]).with_probes(&[probe], &json!([]));
     driver.pod(&make_pod("p").request("cpu", "2"));
     let message = "0/1 nodes are available: 1 Insufficient cpu. room is being made.";
     assert_eq!(driver.message(), message);

@@ -1,9 +1,12 @@
 //! Binding: POST `pods/binding` with the UID as precondition, and what to make of every answer.
 
+use std::sync::Arc;
+
 use kube::api::{GetParams, PostParams};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::apis::extender::Extender;
 use crate::engine::effect::{Effect, EffectOutcome, FailureKind};
 use crate::kubernetes::dispatcher::retry::{Failure, Meaning, TRIES, next_try, pause, rest, send};
 use crate::kubernetes::dispatcher::{Caller, DONE, failed, not_leading, pods};
@@ -75,6 +78,34 @@ impl Caller {
             }
         }
         not_leading()
+    }
+
+    /// Has `extender` bind the pod. If it did not say that it has, the pod is asked: it may be bound
+    /// all the same, and its room must not be given away then.
+    pub(super) async fn bind_by_extender(
+        &self,
+        effect: &Effect,
+        extender: &Arc<Extender>,
+        node: &str,
+        stop: &CancellationToken,
+    ) -> EffectOutcome {
+        let Some(limit) = self.leadership.write_timeout() else {
+            return not_leading();
+        };
+        let Err(message) = self.extenders.bind(effect, extender, node, limit).await else {
+            return DONE;
+        };
+        match self.settle(effect, node, stop).await {
+            Settled::Bound => DONE,
+            Settled::BoundElsewhere(_) => failed(FailureKind::AlreadyBound, message),
+            Settled::Gone => failed(FailureKind::Gone, message),
+            Settled::Unbound => failed(FailureKind::Refused, message),
+            Settled::NotLeading => not_leading(),
+            Settled::Unsettled(why) => {
+                let message = format!("{message}; the pod cannot be read: {why}");
+                failed(FailureKind::Unavailable, message)
+            }
+        }
     }
 
     fn binding(

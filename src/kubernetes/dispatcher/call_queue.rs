@@ -69,7 +69,10 @@ impl CallQueue {
                 return Submitted::Dropped;
             }
             // A binding is more than a status, and clears the nomination by itself.
-            (EffectAction::Bind { .. }, EffectAction::PatchStatus(_)) => {
+            (
+                EffectAction::Bind { .. } | EffectAction::BindByExtender { .. },
+                EffectAction::PatchStatus(_),
+            ) => {
                 calls.queued = Some(earlier);
                 return Submitted::Dropped;
             }
@@ -85,7 +88,7 @@ impl CallQueue {
         let calls = self.by_pod.get_mut(&uid)?;
         let effect = calls.queued.take()?;
         calls.in_flight = Some(match effect.action {
-            EffectAction::Bind { .. } => InFlight::Binding,
+            EffectAction::Bind { .. } | EffectAction::BindByExtender { .. } => InFlight::Binding,
             _ => InFlight::Other,
         });
         Some(effect)

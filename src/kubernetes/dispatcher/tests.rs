@@ -22,6 +22,7 @@ use crate::engine::effect::{
 use crate::kubernetes::clock::Clock;
 use crate::kubernetes::dispatcher::tests::fake_api::FakeApi;
 use crate::kubernetes::dispatcher::{Completion, DONE, DispatcherHandle, new};
+use crate::kubernetes::extender::Extenders;
 use crate::kubernetes::leadership::{Leadership, Standing, Tenure, Term};
 use crate::metrics::Metrics;
 use crate::model::pod_info::{PodKey, PodUid};
@@ -50,8 +51,9 @@ impl Rig {
         let standing = watch::Sender::new(Standing::Standby);
         let leadership = Leadership::elected(clock.clone(), standing.subscribe());
         let metrics = Metrics::default().dispatcher;
+        let extenders = Extenders::new(api.client());
         let (handle, dispatcher, completions) =
-            new(api.client(), leadership, clock.clone(), metrics);
+            new(api.client(), extenders, leadership, clock.clone(), metrics);
         let stop = CancellationToken::new();
         let running = tokio::spawn(dispatcher.run(stop.clone()));
         let rig = Self {

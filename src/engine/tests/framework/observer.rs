@@ -40,7 +40,7 @@ impl Recorder {
 
 fn observed(nodes: &[&str], probes: &[Probe]) -> (Driver, Recorder) {
     let mut driver = Driver::new(nodes.iter().map(|name| small(name)));
-    driver = driver.with_probes(probes, Vec::new());
+    driver = driver.with_probes(probes, &json!([]));
     let recorder = Recorder::default();
     driver.engine.set_observer(Box::new(recorder.clone()));
     (driver, recorder)

@@ -29,7 +29,7 @@ fn driver(names: &[PluginName]) -> Driver {
         ..Probe::new(name)
     };
     let probes: Vec<_> = names.iter().map(probe).collect();
-    Driver::new([small("n")]).with_probes(&probes, Vec::new())
+    Driver::new([small("n")]).with_probes(&probes, &json!([]))
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn waiting() -> (Driver, PodBuilder, Arc<Mutex<Vec<String>>>) {
         ..Probe::new("gang")
     };
     let log = Arc::clone(&probe.log);
-    let mut driver = Driver::new([small("n"), small("full")]).with_probes(&[probe], Vec::new());
+    let mut driver = Driver::new([small("n"), small("full")]).with_probes(&[probe], &json!([]));
     driver.pod(&make_pod("filler").request("cpu", "1").on("full"));
     let member = make_pod("member").request("cpu", "1");
     driver.pod(&member);

@@ -11,7 +11,7 @@ fn worker(name: PluginName, allow_parallel: bool) -> Probe {
 
 #[test]
 fn the_node_is_written_first_then_the_work_is_done_then_the_pod_is_bound() {
-    let mut driver = Driver::new([small("n")]).with_probes(&[worker("w", false)], Vec::new());
+    let mut driver = Driver::new([small("n")]).with_probes(&[worker("w", false)], &json!([]));
     driver.pod(&make_pod("p"));
     driver.placed();
     for name in ["pod_status_patch", "w"] {
@@ -29,7 +29,7 @@ fn neighbours_that_allow_it_work_beside_each_other_and_the_others_wait() {
         worker("b", true),
         worker("alone", false),
     ];
-    let mut driver = Driver::new([small("n")]).with_probes(&workers, Vec::new());
+    let mut driver = Driver::new([small("n")]).with_probes(&workers, &json!([]));
     driver.pod(&make_pod("p"));
     driver.placed();
     let nomination = driver.action("pod_status_patch");
@@ -49,7 +49,7 @@ fn neighbours_that_allow_it_work_beside_each_other_and_the_others_wait() {
 fn work_that_fails_frees_everything() {
     let workers = [worker("a", true), worker("b", true)];
     let log = Arc::clone(&workers[0].log);
-    let mut driver = Driver::new([small("n")]).with_probes(&workers, Vec::new());
+    let mut driver = Driver::new([small("n")]).with_probes(&workers, &json!([]));
     let pod = make_pod("p").request("cpu", "1");
     driver.pod(&pod);
     driver.placed();
@@ -70,7 +70,7 @@ fn work_that_fails_frees_everything() {
 fn a_pod_that_is_deleted_in_the_middle_leaves_nothing() {
     let probe = worker("w", false);
     let log = Arc::clone(&probe.log);
-    let mut driver = Driver::new([small("n")]).with_probes(&[probe], Vec::new());
+    let mut driver = Driver::new([small("n")]).with_probes(&[probe], &json!([]));
     let pod = make_pod("p").request("cpu", "1");
     driver.pod(&pod);
     driver.placed();

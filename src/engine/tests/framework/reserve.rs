@@ -13,7 +13,7 @@ fn a_refused_reservation_undoes_all_last_first() {
         ..first.clone()
     };
     let log = Arc::clone(&first.log);
-    let mut driver = Driver::new([small("n")]).with_probes(&[first, second, third], Vec::new());
+    let mut driver = Driver::new([small("n")]).with_probes(&[first, second, third], &json!([]));
     let pod = make_pod("p").request("cpu", "1");
     driver.pod(&pod);
     let message = "0/1 nodes are available: 1 nothing to reserve.";
@@ -31,7 +31,7 @@ fn a_refused_reservation_undoes_all_last_first() {
 fn a_binder_that_passes_leaves_it_to_the_next_and_all_are_told_of_the_binding() {
     let probe = Probe::new("probe");
     let log = Arc::clone(&probe.log);
-    let mut driver = Driver::new([small("n")]).with_probes(&[probe], Vec::new());
+    let mut driver = Driver::new([small("n")]).with_probes(&[probe], &json!([]));
     driver.pod(&make_pod("p"));
     driver.placed();
     let bind = driver.action("pod_binding");

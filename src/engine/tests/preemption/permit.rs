@@ -5,7 +5,7 @@ use crate::engine::tests::framework::{Probe, holding, working};
 
 /// A pod of a lower priority on its way to `n`, and a preemptor that wants its room.
 fn on_its_way(probe: Probe) -> (Driver, PodBuilder) {
-    let mut driver = Driver::preempting([node("n", 1)]).with_probes(&[probe], Vec::new());
+    let mut driver = Driver::preempting([node("n", 1)]).with_probes(&[probe], &json!([]));
     let victim = pod("victim", 1);
     driver.pod(&victim);
     assert_eq!(driver.placed(), "n");

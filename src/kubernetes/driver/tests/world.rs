@@ -29,6 +29,7 @@ use crate::kubernetes::driver::{
     BuildProfile, Driver, DriverConfig, DriverReports, Inputs, SecondPanic,
 };
 use crate::kubernetes::events::EventSink;
+use crate::kubernetes::extender::Extenders;
 use crate::kubernetes::leadership::Leadership;
 use crate::kubernetes::leadership::heartbeat::Heartbeat;
 use crate::kubernetes::profiles::RunningProfile;
@@ -225,6 +226,7 @@ fn writers(
 ) {
     let (dispatcher, writer, completions) = dispatcher::new(
         api.client(),
+        Extenders::new(api.client()),
         leadership.clone(),
         clock.clone(),
         metrics.dispatcher.clone(),

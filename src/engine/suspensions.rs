@@ -1,0 +1,116 @@
+//! Attempts that wait for answers from outside, and pods that wait for such an attempt to end.
+//!
+//! ```text
+//!  popped ─┬─ another pod of the profile is being asked about ─▶ Parked ─┐ first of its profile
+//!          └─ cycle ─▶ questions ─▶ Suspended ─ all answered ─▶ resumed ◀┘
+//! ```
+//!
+//! Of a profile, one pod at a time is asked about, as upstream does: an extender sees where a pod
+//! went before it is asked about the next. Pods that no extender is interested in, and those of
+//! other profiles, pass by.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use crate::engine::framework::extender::{Answer, Question};
+use crate::engine::framework::extension_points::SortKey;
+use crate::model::pod_info::PodUid;
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Suspensions {
+    suspended: BTreeMap<PodUid, Suspended>,
+    /// Attempts whose answers have come.
+    resumable: VecDeque<PodUid>,
+    parked: BTreeMap<Arc<str>, BTreeMap<(SortKey, u64), PodUid>>,
+    arrivals: u64,
+}
+
+/// An attempt that was begun.
+#[derive(Debug)]
+struct Suspended {
+    profile: Arc<str>,
+    /// Where its search began: it begins there again.
+    start: usize,
+    answers: Vec<(Question, Answer)>,
+    /// Questions without an answer.
+    open: usize,
+}
+
+impl Suspensions {
+    /// The pod that goes next: its answers are there, or it was parked and its turn has come.
+    pub(super) fn next(&mut self) -> Option<PodUid> {
+        if let Some(uid) = self.resumable.pop_front() {
+            return Some(uid);
+        }
+        let profiles = self.parked.keys();
+        let free = profiles.filter(|profile| !self.is_busy(profile));
+        let profile = Arc::clone(free.min()?);
+        let waiting = self.parked.get_mut(&profile)?;
+        let next = waiting.pop_first().map(|(_, uid)| uid);
+        if waiting.is_empty() {
+            self.parked.remove(&profile);
+        }
+        next
+    }
+
+    /// Whether a pod of the profile is being asked about.
+    pub(super) fn is_busy(&self, profile: &str) -> bool {
+        let mut suspended = self.suspended.values();
+        suspended.any(|attempt| &*attempt.profile == profile)
+    }
+
+    /// Whether the attempt of the pod was begun.
+    pub(super) fn contains(&self, uid: &PodUid) -> bool {
+        self.suspended.contains_key(uid)
+    }
+
+    /// Lets a pod wait until nobody else of its profile is being asked about.
+    pub(super) fn park(&mut self, profile: Arc<str>, key: SortKey, uid: PodUid) {
+        self.arrivals += 1;
+        let waiting = self.parked.entry(profile).or_default();
+        waiting.insert((key, self.arrivals), uid);
+    }
+
+    /// The answers of an attempt, and where its search began.
+    pub(super) fn of(&self, uid: &PodUid) -> Option<(&[(Question, Answer)], usize)> {
+        let attempt = self.suspended.get(uid)?;
+        Some((&attempt.answers, attempt.start))
+    }
+
+    /// The attempt waits for `questions` answers more.
+    pub(super) fn suspend(
+        &mut self,
+        uid: PodUid,
+        profile: Arc<str>,
+        start: usize,
+        questions: usize,
+    ) {
+        let attempt = self.suspended.entry(uid).or_insert_with(|| Suspended {
+            profile,
+            start,
+            answers: Vec::new(),
+            open: 0,
+        });
+        attempt.open += questions;
+    }
+
+    /// An answer came. The attempt goes on when it is the last.
+    pub(super) fn answer(&mut self, uid: PodUid, question: Question, answer: Answer) {
+        let Some(attempt) = self.suspended.get_mut(&uid) else {
+            return;
+        };
+        attempt.answers.push((question, answer));
+        attempt.open = attempt.open.saturating_sub(1);
+        if attempt.open == 0 {
+            self.resumable.push_back(uid);
+        }
+    }
+
+    /// The attempt ended, or its pod is gone. One that is parked is passed over when its turn comes.
+    pub(super) fn end(&mut self, uid: &PodUid) {
+        if self.suspended.remove(uid).is_some() {
+            self.resumable.retain(|other| other != uid);
+        }
+    }
+}
