@@ -53,9 +53,9 @@ lint: prerequisites ## Check formatting, lints, the library without its live par
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --lib --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
-	@unformatted=$$(gofmt -l tests/controlplane/oracle) && [[ -z $$unformatted ]] || \
+	@unformatted=$$(gofmt -l tests/controlplane/oracle tests/controlplane/extender) && [[ -z $$unformatted ]] || \
 	  { echo "lint: run gofmt -w on $$unformatted" >&2; exit 1; }
-	cd tests/controlplane && CGO_ENABLED=0 go vet -trimpath -buildvcs=false -mod=readonly ./oracle
+	cd tests/controlplane && CGO_ENABLED=0 go vet -trimpath -buildvcs=false -mod=readonly ./oracle ./extender
 
 deny: ## Check the licences, sources and duplicates of dependencies, without network
 	@cargo deny --version >/dev/null 2>&1 || \
