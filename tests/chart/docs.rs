@@ -148,6 +148,7 @@ fn schema_is_closed_but_for_maps_of_strings_and_what_the_api_server_checks() {
         "metrics.serviceMonitor.metricRelabelings[]",
         "metrics.serviceMonitor.relabelings[]",
         "metrics.serviceMonitor.tlsConfig",
+        "networkPolicy.extraEgress[]",
         "networkPolicy.metricsFrom[]",
         "podSecurityContext",
         "profiles[].spec",
