@@ -72,12 +72,8 @@ fn main() -> ExitCode {
     } else {
         Subject::Bayplan
     };
-    let odd_each = if arguments.features.is_some() {
-        0
-    } else {
-        ODD_EACH
-    };
-    let demand = Demand::on(arguments.seeds, arguments.features.is_some());
+    let is_choice = arguments.features.is_some();
+    let demand = Demand::on(arguments.seeds, is_choice);
     let families = arguments
         .features
         .unwrap_or_else(|| Families::of_plugins(&subject.plugins()));
@@ -90,7 +86,7 @@ fn main() -> ExitCode {
         },
         subject,
         families,
-        odd_each,
+        odd_each: if is_choice { 0 } else { ODD_EACH },
         oracle: arguments.oracle,
         keep_going: arguments.keep_going,
     };

@@ -63,6 +63,11 @@ fn odd_objects_are_decided_as_upstream_decides_them() {
     };
     let verdict = judge(&plan).unwrap();
     assert!(verdict.differences.is_empty(), "{}", verdict.differences[0]);
+    // Clusters that both refuse to read would show nothing.
+    let shortfalls = verdict
+        .statistics
+        .shortfalls(&plan.families, Demand::Traces);
+    assert_eq!(shortfalls, [""; 0]);
 }
 
 #[test]
