@@ -2,7 +2,7 @@
 
 use crate::engine::cache::Cache;
 use crate::engine::cache::snapshot::PodView;
-use crate::engine::framework::extension_points::{Change, SortKey};
+use crate::engine::framework::extension_points::{Change, EnqueueExtensions, SortKey};
 use crate::engine::framework::{HintScope, Plugin, PluginName, QueueingHint, Rejection};
 use crate::engine::observer::{CycleObserver, ObservedPoint, StatusCode};
 use crate::engine::profiles::Profiles;
@@ -122,7 +122,7 @@ impl QueuePlugins for Ask<'_> {
             return HintScope::Class;
         };
         let extensions = plugin.enqueue_extensions();
-        extensions.map_or(HintScope::Class, |extensions| extensions.hint_scope())
+        extensions.map_or(HintScope::Class, EnqueueExtensions::hint_scope)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::engine::framework::{
     ActionType, ClusterEventKind, EventResource, HintScope, Plugin, PluginName, QueueingHint,
 };
 use crate::model::node_selector::NodeLabels;
+use crate::model::object_key::ObjectKey;
 use crate::model::pod_affinity::PodAffinity;
 
 pub(crate) const NAME: &str = "InterPodAffinity";
@@ -85,13 +86,15 @@ impl EnqueueExtensions for InterPodAffinity {
         const POD: ActionType = ActionType::ADD
             .or(ActionType::UPDATE_POD_LABEL)
             .or(ActionType::DELETE);
+        const NAMESPACE: ActionType = ActionType::ADD.or(ActionType::UPDATE);
         const NODE: ActionType = ActionType::ADD
             .or(ActionType::UPDATE_NODE_LABEL)
             .or(ActionType::DELETE);
-        const EVENTS: [ClusterEventKind; 3] = [
+        const EVENTS: [ClusterEventKind; 4] = [
             ClusterEventKind::new(EventResource::AssignedPod, POD),
             ClusterEventKind::new(EventResource::TargetPod, ActionType::UPDATE_POD_LABEL),
             ClusterEventKind::new(EventResource::Node, NODE),
+            ClusterEventKind::new(EventResource::Namespace, NAMESPACE),
         ];
         &EVENTS
     }
@@ -118,6 +121,7 @@ impl EnqueueExtensions for InterPodAffinity {
             (EventResource::Node, _, Some(node)) if action.intersects(ActionType::ADD) => {
                 new_node_may_help(affinity, node)
             }
+            (EventResource::Namespace, ..) => namespace_may_matter(affinity, pod, change.object),
             // Which labels a node had, or which pods went with it, is not known.
             _ => true,
         })
@@ -150,6 +154,18 @@ fn relabelling_may_help(
     let mut anti = affinity.required_anti.iter();
     (!affinity.required_anti.is_empty() && !anti.any(|term| terms::selects(term, other, cluster)))
         || terms::all_select(&affinity.required, pod, cluster)
+}
+
+/// Whether terms look at the labels of a namespace that are others now: own terms at those of any,
+/// terms of other pods at those of the pod's own. Upstream does not hear of namespaces.
+fn namespace_may_matter(
+    affinity: &PodAffinity,
+    pod: &PodView<'_>,
+    namespace: Option<&ObjectKey>,
+) -> bool {
+    let mut own = affinity.required.iter().chain(&affinity.required_anti);
+    own.any(|term| term.selector.reads_namespace_labels())
+        || namespace.is_none_or(|namespace| namespace.name == pod.info.key.namespace)
 }
 
 /// Whether a new node may be one for the pod, or bring pods that it wants to be near to. Upstream

@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::apis::effective_profile::EffectiveProfile;
-use crate::apis::plugin_args::InterPodAffinityArgs;
+use crate::apis::plugin_args::{InterPodAffinityArgs, VolumeBindingArgs};
 use crate::apis::scheduler_profile::SchedulerProfileSpec;
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource, Plugin, QueueingHint};
+use crate::model::object_key::ObjectKey;
+use crate::model::objects::{CsiStorageCapacity, PersistentVolumeClaim};
 use crate::model::symbols::Symbols;
 use crate::plugins::fixtures::{Cluster, NodeBuilder, PodBuilder, make_node, make_pod};
 use crate::plugins::inter_pod_affinity::InterPodAffinity;
@@ -21,6 +23,7 @@ use crate::plugins::node_unschedulable::NodeUnschedulable;
 use crate::plugins::node_volume_limits::NodeVolumeLimits;
 use crate::plugins::registry::Registry;
 use crate::plugins::taint_toleration::TaintToleration;
+use crate::plugins::volume_binding::VolumeBinding;
 
 const POD_ADDED: ClusterEventKind = assigned(ActionType::ADD);
 const POD_GONE: ClusterEventKind = assigned(ActionType::DELETE);
@@ -128,11 +131,12 @@ fn expected(plugin: &str) -> Option<Vec<(EventResource, ActionType)>> {
                     .or(A::UPDATE_NODE_TAINT),
             ),
         ],
-        // Upstream does not hear of nodes that go.
+        // Upstream does not hear of nodes that go, nor of namespaces.
         "InterPodAffinity" => vec![
             (R::AssignedPod, POD),
             (R::TargetPod, A::UPDATE_POD_LABEL),
             (R::Node, A::ADD.or(A::UPDATE_NODE_LABEL).or(A::DELETE)),
+            (R::Namespace, KEPT),
         ],
         "NodeDeclaredFeatures" => vec![
             (R::Node, A::ADD.or(A::UPDATE_NODE_DECLARED_FEATURE)),
@@ -295,8 +299,8 @@ fn declared_features_hope_for_nodes_that_have_them_and_for_other_needs() {
         declares("b", "VolumeBindMountOptions"),
     ])
     .with_pod(&make_pod("p").spec(needs));
-    let declared = node(ActionType::UPDATE_NODE_DECLARED_FEATURE);
-    for event in [NODE_ADDED, declared] {
+    let features_changed = node(ActionType::UPDATE_NODE_DECLARED_FEATURE);
+    for event in [NODE_ADDED, features_changed] {
         assert!(wakes(
             &cluster,
             &NodeDeclaredFeatures,
@@ -409,4 +413,57 @@ fn the_last_of_a_kind_leaves_room_for_a_first_one() {
         POD_GONE,
         (Some("a"), Some("gone"))
     ));
+}
+
+#[test]
+fn affinity_hopes_for_labels_of_namespaces_that_terms_look_at() {
+    let plugin = InterPodAffinity::new(&InterPodAffinityArgs::default());
+    let changed = ClusterEventKind::new(EventResource::Namespace, ActionType::UPDATE);
+    let wakes = |cluster: &Cluster, name: &str| {
+        let key = ObjectKey::new("", name);
+        let hint = cluster.hint(&plugin, changed, None, Some(&key));
+        hint == QueueingHint::Queue
+    };
+    let cluster = zoned(&make_pod("p").spec(affinity_to("podAffinity", "web")));
+    assert!(wakes(&cluster, "default"), "terms of others may look at it");
+    assert!(!wakes(&cluster, "other"));
+    let mut by_label = affinity_to("podAffinity", "web");
+    by_label["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0]["namespaceSelector"] =
+        json!({"matchLabels": {"team": "a"}});
+    assert!(wakes(&zoned(&make_pod("p").spec(by_label)), "other"));
+}
+
+#[test]
+fn volume_binding_hopes_for_space_and_classes_of_its_own_claims() {
+    let plugin = VolumeBinding::new(&VolumeBindingArgs::default());
+    let claim = json!({"metadata": {"name": "c", "namespace": "default"},
+        "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "10Gi"}}}});
+    let volumes = json!({"volumes": [
+        {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]});
+    let capacity = |name: &str, class: &str, size: &str| {
+        json!({"metadata": {"name": name, "namespace": "kube-system"},
+            "storageClassName": class, "capacity": size})
+    };
+    let cluster = Cluster::new([make_node("n")])
+        .with_listed::<PersistentVolumeClaim>(claim)
+        .with_listed::<CsiStorageCapacity>(capacity("large", "fast", "10Gi"))
+        .with_listed::<CsiStorageCapacity>(capacity("small", "fast", "9Gi"))
+        .with_listed::<CsiStorageCapacity>(capacity("other", "slow", "10Gi"))
+        .with_pod(&make_pod("p").spec(volumes));
+    let wakes = |resource, action, key: &ObjectKey| {
+        let event = ClusterEventKind::new(resource, action);
+        cluster.hint(&plugin, event, None, Some(key)) == QueueingHint::Queue
+    };
+    for action in [ActionType::ADD, ActionType::UPDATE] {
+        for (name, may_help) in [("large", true), ("small", false), ("other", false)] {
+            let key = ObjectKey::new("kube-system", name);
+            let space = EventResource::CsiStorageCapacity;
+            assert_eq!(wakes(space, action, &key), may_help, "{name}");
+        }
+        for (name, may_help) in [("fast", true), ("slow", false)] {
+            let key = ObjectKey::new("", name);
+            let class = EventResource::StorageClass;
+            assert_eq!(wakes(class, action, &key), may_help, "{name}");
+        }
+    }
 }

@@ -38,7 +38,7 @@ pub(crate) struct ListedChange {
 }
 
 /// A kind that is listed.
-pub trait Listed: kube::Resource<DynamicType = ()> + PartialEq + Sized {
+pub trait Listed: kube::Resource<DynamicType = ()> + Clone + PartialEq {
     /// What the queue calls it; `None` if no pod waits for it.
     const RESOURCE: Option<EventResource>;
 
@@ -99,7 +99,7 @@ macro_rules! listed {
 
 listed! {
     /// Namespaces, for selectors over their labels.
-    namespaces: Namespace = None,
+    namespaces: Namespace = Some(EventResource::Namespace),
     /// Services.
     services: Service = None,
     /// Replication controllers.
@@ -191,7 +191,7 @@ impl<K: Listed> Lister<K> {
         let key = ObjectKey::of(object.meta());
         let action = match self.objects.insert(key.clone(), Arc::clone(object)) {
             None => ActionType::ADD,
-            Some(earlier) if earlier == *object => return None,
+            Some(earlier) if is_same(&earlier, object) => return None,
             Some(_) => ActionType::UPDATE,
         };
         Some(ListedChange { key, action })
@@ -204,6 +204,21 @@ impl<K: Listed> Lister<K> {
             action: ActionType::DELETE,
         })
     }
+}
+
+/// Whether nothing has changed that is kept of the object, but for its version.
+fn is_same<K: Listed>(earlier: &Arc<K>, object: &Arc<K>) -> bool {
+    let (before, now) = (earlier.meta(), object.meta());
+    if before.resource_version == now.resource_version && before.generation == now.generation {
+        return earlier == object;
+    }
+    let mut as_before = K::clone(object);
+    let metadata = as_before.meta_mut();
+    metadata
+        .resource_version
+        .clone_from(&before.resource_version);
+    metadata.generation = before.generation;
+    as_before == **earlier
 }
 
 #[cfg(test)]
@@ -239,6 +254,10 @@ mod tests {
                 ("c".to_owned(), ActionType::ADD)
             ]
         );
+        let mut touched = (*namespace("b", "1")).clone();
+        touched.metadata.resource_version = Some("2".to_owned());
+        let touched = ObjectEvent::Applied(Arc::new(touched));
+        assert_eq!(apply(touched), [], "only its version is another");
         let changed = ObjectEvent::Applied(namespace("b", "2"));
         assert_eq!(apply(changed), [("b".to_owned(), ActionType::UPDATE)]);
     }

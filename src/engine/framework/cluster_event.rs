@@ -13,6 +13,8 @@ pub enum EventResource {
     TargetPod,
     /// A node.
     Node,
+    /// A namespace. Upstream has no such event.
+    Namespace,
     /// A persistent volume.
     PersistentVolume,
     /// A claim on a volume.
@@ -246,6 +248,7 @@ impl EventResource {
             Self::UnscheduledPod => "UnscheduledPod",
             Self::TargetPod => "TargetPod",
             Self::Node => "Node",
+            Self::Namespace => "Namespace",
             Self::PersistentVolume => "PersistentVolume",
             Self::PersistentVolumeClaim => "PersistentVolumeClaim",
             Self::StorageClass => "storage.k8s.io/StorageClass",

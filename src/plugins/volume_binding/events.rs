@@ -6,6 +6,7 @@ use crate::engine::framework::{ActionType, ClusterEventKind, EventResource, Queu
 use crate::model::object_key::ObjectKey;
 use crate::plugins::volume_binding::VolumeBinding;
 use crate::plugins::volume_binding::claims;
+use crate::plugins::volume_binding::find_matching::requested_if_any;
 use crate::plugins::volume_binding::migration::MIGRATED_PLUGINS;
 use crate::plugins::volume_binding::provisioning::volume_limit;
 
@@ -38,7 +39,8 @@ impl EnqueueExtensions for VolumeBinding {
                 object.namespace == pod.info.key.namespace && claims::names(pod, &object.name)
             }
             EventResource::CsiNode => is_new || has_migrated_plugins(change, object),
-            EventResource::CsiStorageCapacity => is_new || has_space(change, object),
+            EventResource::CsiStorageCapacity => has_space(change, object, pod),
+            EventResource::StorageClass => is_class_of(change, object, pod),
             EventResource::CsiDriver => stopped_counting(change, object, pod),
             _ => true,
         })
@@ -52,10 +54,27 @@ fn has_migrated_plugins(change: &Change<'_>, object: &ObjectKey) -> bool {
     annotations.is_some_and(|annotations| annotations.contains_key(MIGRATED_PLUGINS))
 }
 
-fn has_space(change: &Change<'_>, object: &ObjectKey) -> bool {
-    let capacities = &change.cluster.listers().csi_storage_capacities;
-    let capacity = capacities.get(&object.namespace, &object.name);
-    capacity.is_some_and(|capacity| volume_limit(capacity).is_some())
+/// The capacity is one of a storage class of the pod and large enough for a claim.
+fn has_space(change: &Change<'_>, object: &ObjectKey, pod: &PodView<'_>) -> bool {
+    let listers = change.cluster.listers();
+    let capacities = &listers.csi_storage_capacities;
+    let Some(capacity) = capacities.get(&object.namespace, &object.name) else {
+        return false;
+    };
+    let Some(limit) = volume_limit(capacity) else {
+        return false;
+    };
+    claims::known(pod, listers).any(|claim| {
+        let size = requested_if_any(claim);
+        claims::claim_class(claim) == capacity.storage_class_name
+            && size.is_none_or(|size| limit.units() >= size.units())
+    })
+}
+
+/// The storage class is the one of a claim of the pod.
+fn is_class_of(change: &Change<'_>, object: &ObjectKey, pod: &PodView<'_>) -> bool {
+    let mut claims = claims::known(pod, change.cluster.listers());
+    claims.any(|claim| claims::claim_class(claim) == &*object.name)
 }
 
 /// The driver tells its free capacity no more, and volumes for the pod are made by it. Upstream
