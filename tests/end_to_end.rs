@@ -97,6 +97,15 @@ impl Cluster {
         .await
     }
 
+    /// The node of a pod, once it has one.
+    async fn until_placed(&self, name: &str) -> anyhow::Result<String> {
+        wait::until(&format!("{name} to be placed"), PATIENCE, async || {
+            let spec = self.pods().get(name).await?.spec;
+            Ok(spec.and_then(|spec| spec.node_name))
+        })
+        .await
+    }
+
     /// Reason and message of `PodScheduled` = `False`, once it holds `part`.
     async fn until_refused(&self, name: &str, part: &str) -> anyhow::Result<(String, String)> {
         let pods: Api<Pod> = Api::default_namespaced(self.control_plane.client());
@@ -392,8 +401,7 @@ async fn a_high_pod_takes_the_room_of_the_least_important_one() -> anyhow::Resul
     cluster
         .fill(&[("low", "low"), ("middle", "middle")])
         .await?;
-    let low = cluster.pods().get("low").await?;
-    let node = low.spec.and_then(|spec| spec.node_name).unwrap_or_default();
+    let node = cluster.until_placed("low").await?;
 
     let high = whole_node("high").priority_class("high");
     cluster.create(vec![high]).await?;
@@ -421,10 +429,7 @@ async fn a_high_pod_takes_the_room_of_the_least_important_one() -> anyhow::Resul
     let unchained = Patch::Merge(json!({"metadata": {"finalizers": null}}));
     let parameters = PatchParams::default();
     cluster.pods().patch("low", &parameters, &unchained).await?;
-    cluster.until_bound(3).await?;
-    let high = cluster.pods().get("high").await?;
-    let bound = high.spec.and_then(|spec| spec.node_name);
-    assert_eq!(bound.as_deref(), Some(&*node));
+    assert_eq!(cluster.until_placed("high").await?, node);
     let middle = cluster.pods().get("middle").await?;
     assert!(middle.metadata.deletion_timestamp.is_none());
     cluster.assert_history_is_clean().await?;
@@ -465,11 +470,10 @@ async fn the_rights_of_the_chart_are_what_is_used() -> anyhow::Result<()> {
     let classes: Api<PriorityClass> = Api::all(cluster.control_plane.client());
     let class = make_priority_class("high", 1000);
     classes.create(&PostParams::default(), &class).await?;
-    let bound = cluster.history.bound_pods();
     // It is all of the node, so that all the others go.
     let high = pod("high").requests("4", "64Mi").priority_class("high");
     cluster.create(vec![high]).await?;
-    cluster.until_bound(bound + 1).await?;
+    cluster.until_placed("high").await?;
     cluster.assert_hints_sufficed(&replica).await?;
     replica.process.signal(Signal::Term)?;
     replica.process.wait(PATIENCE).await?;
