@@ -421,8 +421,8 @@ async fn a_high_pod_takes_the_room_of_the_least_important_one() -> anyhow::Resul
     assert_eq!(condition.reason.as_deref(), Some("PreemptionByScheduler"));
     let message = "bayplan: preempting to accommodate a higher priority pod";
     assert_eq!(condition.message.as_deref(), Some(message));
-    let (note, related) = cluster.until_event("low", "Preempted").await?;
-    assert_eq!(note, format!("Preempted by pod {uid} on node {node}"));
+    let (text, related) = cluster.until_event("low", "Preempted").await?;
+    assert_eq!(text, format!("Preempted by pod {uid} on node {node}"));
     assert_eq!(related, uid);
 
     // It waits for the victim to go, and then takes its place.

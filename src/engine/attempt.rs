@@ -290,6 +290,7 @@ impl Engine {
         let nominated = self.cache.nominator.on(node).iter();
         let lesser: Vec<PodInfo> = nominated
             .filter(|pod| pod.priority < info.priority && pod.nominated_node.is_some())
+            .filter(|pod| self.profiles.get(&pod.scheduler_name).is_some())
             .cloned()
             .collect();
         for pod in lesser {

@@ -17,7 +17,7 @@ impl Engine {
             Ok(change) => {
                 self.quarantine.release_node(&name);
                 if !change.0.is_none() {
-                    self.node_changed(name, change.0);
+                    self.node_changed(&name, change.0);
                 }
             }
             Err(error) => {
@@ -36,7 +36,7 @@ impl Engine {
         self.activity = Some(Activity::TakingInNode(name.into()));
         self.quarantine.release_node(name);
         if self.cache.remove_node(name) {
-            self.node_changed(name.into(), ActionType::DELETE);
+            self.node_changed(&name.into(), ActionType::DELETE);
         }
     }
 
@@ -60,10 +60,10 @@ impl Engine {
         }
     }
 
-    fn node_changed(&mut self, name: Arc<str>, action: ActionType) {
+    fn node_changed(&mut self, name: &Arc<str>, action: ActionType) {
         let event = ClusterEventKind::new(EventResource::Node, action);
         let change = RecordedChange {
-            node: Some(Arc::clone(&name)),
+            node: Some(Arc::clone(name)),
             ..RecordedChange::of(event)
         };
         let plugins = Ask {
@@ -72,7 +72,7 @@ impl Engine {
             observer: &*self.observer,
         };
         self.queue.move_all(self.now, &change, &plugins);
-        self.nominated_node_changed(&name, action);
+        self.nominated_node_changed(name, action);
         self.poll_waiting();
     }
 }

@@ -152,7 +152,7 @@ impl Engine {
         }
         if self.profiles.get(pod.profile_name()).is_none() {
             self.quarantine.release_pod(&key);
-            return self.forget_pending(uid);
+            return self.apply_foreign(pod, uid, key);
         }
         let info = match self.cache.vocabulary.compile_pod(pod) {
             Ok(info) => info,
@@ -194,6 +194,26 @@ impl Engine {
         if let Some(Some(node)) = promised.filter(|promised| *promised != nominated) {
             self.promise_withdrawn(uid, &node);
             // The room that it held is free for others.
+            self.assigned_pod_changed(ActionType::DELETE, Some(node), uid);
+        }
+    }
+
+    /// A pod that another scheduler decides about: only the room that it was promised counts.
+    fn apply_foreign(&mut self, pod: &Pod, uid: &PodUid, key: PodKey) {
+        let promised = self.cache.nominator.node_of(uid).cloned();
+        let named = pod.status.nominated_node_name.as_deref();
+        let named = named.filter(|node| !node.is_empty()).map(Arc::from);
+        let compiled = named.map(|node| (node, self.cache.vocabulary.compile_pod(pod)));
+        if let Some((node, Ok(info))) = compiled {
+            self.leave_queue(uid);
+            self.known.insert(key, uid.clone());
+            self.cache.nominate(&info, Some(node));
+            self.cache.vocabulary.release_pod(&info);
+        } else {
+            self.forget_pending(uid);
+        }
+        if let Some(node) = promised.filter(|node| self.cache.nominator.node_of(uid) != Some(node))
+        {
             self.assigned_pod_changed(ActionType::DELETE, Some(node), uid);
         }
     }

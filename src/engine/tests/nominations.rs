@@ -60,6 +60,31 @@ fn a_promise_that_ends_wakes_the_pods_that_it_kept_away() {
 }
 
 #[test]
+fn room_that_another_scheduler_promised_is_kept_from_lesser_pods() {
+    for withdrawn in [true, false] {
+        let mut driver = one_core();
+        let foreign = make_pod("foreign")
+            .spec(json!({"schedulerName": "another"}))
+            .priority(10)
+            .request("cpu", "1");
+        let promised = foreign.clone().status(json!({"nominatedNodeName": "n"}));
+        driver.pod(&promised);
+        driver.pod(&make_pod("lesser").request("cpu", "1"));
+        let message = driver.message();
+        assert_eq!(message, "0/1 nodes are available: 1 Insufficient cpu.");
+        if withdrawn {
+            driver.pod(&foreign);
+        } else {
+            driver.delete(&promised);
+        }
+        driver.wait(Duration::from_secs(2));
+        assert_eq!(driver.placed(), "n");
+        driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+        driver.assert_empty();
+    }
+}
+
+#[test]
 fn a_promise_leaves_nothing_behind() {
     let mut driver = one_core();
     driver.pod(&promised(10));

@@ -63,13 +63,10 @@ impl CallQueue {
                     after.nominated_node.clone_from(&before.nominated_node);
                 }
             }
-            // Nothing is to be said of a pod that is about to go, and it is bound no more.
-            (EffectAction::Evict(_), _) => {
-                calls.queued = Some(earlier);
-                return Submitted::Dropped;
-            }
-            // A binding is more than a status, and clears the nomination by itself.
-            (
+            // Nothing is to be said of a pod that is about to go, and it is bound no more. A binding
+            // is more than a status, and clears the nomination by itself.
+            (EffectAction::Evict(_), _)
+            | (
                 EffectAction::Bind { .. } | EffectAction::BindByExtender { .. },
                 EffectAction::PatchStatus(_),
             ) => {
