@@ -24,9 +24,12 @@ demo: controlplane release ## Install the chart, schedule a workload, kill the l
 	@cargo run --quiet --locked --example demo -- --binary target/release/bayplan \
 	  --nodes $(NODES) --pods $(PODS) $(if $(filter 1,$(KEEP)),--keep)
 
-bench: prerequisites ## Measure the engine alone: decisions a second [NODES="100 1000 5000"], storms of events
-	cargo bench --locked --bench engine -- $(if $(filter command line,$(origin NODES)),$(NODES))
-	cargo bench --locked --bench queue
+RUNNING ?= 30
+WORKLOADS ?=
+bench: prerequisites ## Measure the engine alone: decisions, storms of events [NODES="100 1000 5000" RUNNING=30 WORKLOADS=]
+	cargo bench --locked --no-default-features --bench engine -- \
+	  $(if $(filter command line,$(origin NODES)),$(NODES)) running=$(RUNNING) $(WORKLOADS)
+	cargo bench --locked --no-default-features --bench queue
 
 SEEDS ?= 200
 FIRST ?= 1

@@ -11,6 +11,7 @@
 
 pub mod binding_cycle;
 pub mod cache;
+pub(crate) mod classes;
 pub mod decision;
 pub mod diagnosis;
 pub mod effect;
@@ -43,6 +44,7 @@ use std::sync::Arc;
 use crate::engine::binding_cycle::Bindings;
 use crate::engine::cache::tie_break::TieBreak;
 use crate::engine::cache::{Cache, CacheSize};
+use crate::engine::classes::Classes;
 use crate::engine::decision::Decision;
 use crate::engine::effect::Effect;
 use crate::engine::effects::Effects;
@@ -86,6 +88,7 @@ pub struct Engine {
     observations: Observations,
     observer: Box<dyn CycleObserver>,
     activity: Option<Activity>,
+    classes: Classes,
 }
 
 /// What happened since the driver last looked, for metrics.
@@ -173,6 +176,7 @@ impl Engine {
             observations: Observations::default(),
             observer: Box::new(NoObserver),
             activity: None,
+            classes: Classes::default(),
         }
     }
 
@@ -239,7 +243,7 @@ impl Engine {
 
     /// Runs one scheduling cycle, if a pod is ready.
     pub fn schedule_one(&mut self) -> Option<Decision> {
-        self.schedule_one_with(|_| ())
+        self.attempt(true, |_| ())
     }
 
     /// What is to be done.

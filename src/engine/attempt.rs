@@ -1,5 +1,7 @@
 //! One attempt: pop a pod, run the cycle, apply what it found (`ScheduleOne`).
 
+mod by_class;
+
 use std::sync::Arc;
 
 use crate::engine::cache::snapshot::{PodView, Snapshot};
@@ -13,7 +15,9 @@ use crate::engine::framework::{CycleState, PluginError, PluginName};
 use crate::engine::queue::{Place, QueuePlugins, Rejectors};
 use crate::engine::queue_plugins::Ask;
 use crate::engine::report::FailureReason;
-use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption, Nomination};
+use crate::engine::scheduling_cycle::{
+    self, Begun, Choice, Cycle, Evaluation, Interruption, Nomination,
+};
 use crate::engine::{Activity, Engine};
 use crate::model::pod_info::{PodInfo, PodUid};
 
@@ -47,6 +51,8 @@ enum Found {
 /// The compact part of an evaluation.
 #[derive(Default)]
 struct Summary {
+    /// It was read off what is kept of the class.
+    by_class: bool,
     looked_at: usize,
     feasible_count: usize,
     best: Vec<(Arc<str>, i64)>,
@@ -56,8 +62,17 @@ struct Summary {
 
 impl Engine {
     /// Runs one scheduling cycle, if a pod is ready. `inspect` sees what the cycle found before it
-    /// is applied.
+    /// is applied; every node is looked at for it.
     pub fn schedule_one_with(&mut self, inspect: impl FnMut(&Attempt<'_>)) -> Option<Decision> {
+        self.attempt(false, inspect)
+    }
+
+    /// `by_class`: nodes need not be looked at that did not change since the last pod of the class.
+    pub(super) fn attempt(
+        &mut self,
+        by_class: bool,
+        inspect: impl FnMut(&Attempt<'_>),
+    ) -> Option<Decision> {
         let uid = self.next_pod()?;
         let queued = self.queue.get(&uid)?;
         let (info, attempt) = (queued.info.clone(), queued.attempts);
@@ -86,8 +101,12 @@ impl Engine {
             return Some(decision);
         }
         self.activity = Some(Activity::Deciding(info.key.clone(), uid));
-        self.count_terms(&info, &profile);
-        let found = self.find(&info, &profile, attempt, inspect);
+        let class = if by_class {
+            self.begin_class(&info, &profile)
+        } else {
+            None
+        };
+        let found = self.find_by_class(class, &info, &profile, attempt, inspect);
         if let Found::Node { summary, .. } | Found::NoFit { summary, .. } = &found {
             let next = self.next_start + summary.looked_at;
             self.next_start = next.checked_rem(self.cache.nodes.len()).unwrap_or(0);
@@ -164,6 +183,7 @@ impl Engine {
         info: &PodInfo,
         profile: &Profile,
         attempt: u32,
+        class: Option<Begun<'_>>,
         mut inspect: impl FnMut(&Attempt<'_>),
     ) -> Found {
         let cluster = self.cache.snapshot();
@@ -186,8 +206,9 @@ impl Engine {
             tie_break,
             seed,
         };
-        match cycle.run() {
-            Ok(evaluation) => {
+        match cycle.run(class) {
+            Ok(scheduling_cycle::Found::Choice(choice)) => choice.into(),
+            Ok(scheduling_cycle::Found::Evaluation(evaluation)) => {
                 inspect(&Attempt {
                     pod,
                     cluster,
@@ -358,6 +379,22 @@ impl Decision {
     }
 }
 
+impl From<Choice<'_>> for Found {
+    fn from(choice: Choice<'_>) -> Self {
+        let node = Arc::clone(choice.node.name());
+        Self::Node {
+            summary: Summary {
+                by_class: true,
+                feasible_count: choice.feasible_count,
+                best: vec![(Arc::clone(&node), choice.total)],
+                ..Summary::default()
+            },
+            node,
+            state: choice.state,
+        }
+    }
+}
+
 impl From<Evaluation<'_>> for Found {
     fn from(evaluation: Evaluation<'_>) -> Self {
         let mut best: Vec<(Arc<str>, i64)> = evaluation
@@ -383,6 +420,7 @@ impl From<Evaluation<'_>> for Found {
             .chosen
             .map(|index| Arc::clone(evaluation.feasible[index].name()));
         let summary = Summary {
+            by_class: false,
             looked_at: evaluation.looked_at,
             feasible_count: evaluation.feasible.len(),
             best,

@@ -10,7 +10,9 @@
 //! An assumed pod never expires by time: the watch confirms or removes it, or the engine forgets
 //! it when its binding failed. Mirrors `pkg/scheduler/backend/cache`.
 
+mod hostnames;
 pub mod listers;
+pub mod node_changes;
 pub mod nodes;
 mod nominator;
 pub mod overlay;

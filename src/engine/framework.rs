@@ -3,6 +3,7 @@
 //!
 //! The vocabulary is that of the upstream scheduling framework (KEP-624).
 
+pub mod class_plugin;
 pub mod cluster_event;
 pub mod cycle_state;
 pub mod earlier_preemptions;

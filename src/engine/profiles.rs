@@ -70,6 +70,7 @@ impl Engine {
     /// anew, since what rejected them may have changed.
     pub(super) fn change_profiles(&mut self, profiles: Vec<Profile>) {
         self.profiles.replace(profiles);
+        self.classes.clear(&mut self.cache.vocabulary);
         let orphans: Vec<PodUid> = self
             .queue
             .pods()

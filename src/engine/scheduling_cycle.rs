@@ -2,6 +2,7 @@
 //!
 //! Pure and read-only: the cycle borrows the cache and says what it found; the engine applies it.
 
+mod by_class;
 mod extenders;
 mod filter;
 mod filter_runner;
@@ -22,7 +23,9 @@ use crate::engine::framework::extender::{Answer, Question};
 use crate::engine::framework::profile::Profile;
 use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection};
 use crate::engine::observer::{CycleObserver, ObservedPoint, StatusCode};
+use crate::engine::scheduling_cycle::by_class::Filtered;
 
+pub(crate) use by_class::{Begun, Choice};
 pub use post_filter::{Nomination, PlannedPreemption};
 pub use score::PluginScores;
 
@@ -72,6 +75,15 @@ pub struct Evaluation<'a> {
     pub post_filters: Vec<PluginName>,
 }
 
+/// What a cycle found.
+#[derive(Debug)]
+pub(crate) enum Found<'a> {
+    /// Every node was looked at.
+    Evaluation(Evaluation<'a>),
+    /// The best node, from what is kept of the class of the pod.
+    Choice(Choice<'a>),
+}
+
 /// Why a cycle has no evaluation.
 #[derive(Debug)]
 pub(crate) enum Interruption {
@@ -82,9 +94,19 @@ pub(crate) enum Interruption {
 }
 
 impl<'a> Cycle<'a> {
-    /// Runs the cycle.
-    pub(crate) fn run(&self) -> Result<Evaluation<'a>, Interruption> {
-        let mut evaluation = self.filter_nodes()?;
+    /// Runs the cycle. `class`: what is kept of the class of the pod, if it is known.
+    pub(crate) fn run(&self, class: Option<Begun<'_>>) -> Result<Found<'a>, Interruption> {
+        let evaluation = match self.filter_nodes(class)? {
+            Filtered::Nodes(evaluation) => evaluation,
+            Filtered::ByClass(candidates, state) => match self.choose(candidates, state) {
+                Some(choice) => return Ok(Found::Choice(choice)),
+                None => return self.run(None),
+            },
+        };
+        self.evaluate(evaluation).map(Found::Evaluation)
+    }
+
+    fn evaluate(&self, mut evaluation: Evaluation<'a>) -> Result<Evaluation<'a>, Interruption> {
         if evaluation.feasible.is_empty() {
             self.post_filter(&mut evaluation);
             return Ok(evaluation);

@@ -1,6 +1,7 @@
 //! The engine from outside: events in, effects and decisions out.
 
 mod bindings;
+mod classes;
 mod crowd;
 mod framework;
 mod lifecycle;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::apis::effective_profile::EffectiveProfile;
+use crate::engine::cache::tie_break::TieBreak;
 use crate::engine::decision::{Decision, Outcome};
 use crate::engine::effect::{
     Effect, EffectAction, EffectFailure, EffectId, EffectOutcome, FailureKind,
@@ -159,7 +161,9 @@ impl Driver {
     fn assert_empty(&mut self) {
         assert_eq!(self.engine.queue().pods().count(), 0);
         assert_eq!(self.engine.cache().pods().count(), 0);
-        assert_eq!(self.engine.cache().vocabulary.class_counts()[..2], [0, 0]);
+        let Engine { classes, cache, .. } = &mut self.engine;
+        classes.clear(&mut cache.vocabulary);
+        assert_eq!(cache.vocabulary.class_counts()[..2], [0, 0]);
         assert!(self.engine.known.is_empty());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// The controller of a pod, of a kind whose selector says which pods are alike.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ControllerRef {
     /// Its kind.
     pub kind: ControllerKind,
@@ -14,7 +14,7 @@ pub struct ControllerRef {
 }
 
 /// The kinds that upstream deduces selectors from (`helper.DefaultSelector`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ControllerKind {
     /// `v1`.
     ReplicationController,

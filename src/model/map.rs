@@ -7,6 +7,9 @@ use rustc_hash::FxBuildHasher;
 /// A map keyed by small integers (symbols, ids), in insertion order.
 pub type IdMap<K, V> = indexmap::IndexMap<K, V, FxBuildHasher>;
 
+/// A set of small integers, in insertion order.
+pub type IdSet<K> = indexmap::IndexSet<K, FxBuildHasher>;
+
 /// A map keyed by text that users choose. The hasher is keyed: `new_text_map` takes the key.
 pub type TextMap<K, V> = indexmap::IndexMap<K, V, FixedState>;
 

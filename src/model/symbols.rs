@@ -49,6 +49,11 @@ impl Symbol {
     /// Stands for any text that nothing holds, in what is compiled without interning: it is equal
     /// to no held symbol, so it matches nothing, and it has no text.
     pub const UNHELD: Self = Self(u32::MAX);
+
+    /// A number that no other text has as long as this one is held.
+    pub fn number(self) -> i64 {
+        i64::from(self.0)
+    }
 }
 
 // === impl Symbols ===

@@ -29,6 +29,13 @@ pub struct LabelSetId(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeClassId(u32);
 
+impl LabelSetId {
+    /// The dense index of the label set, for tables by label set.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 impl NodeClassId {
     /// The dense index of the class, for tables by class.
     pub fn index(self) -> usize {
@@ -110,6 +117,11 @@ impl Vocabulary {
         self.label_sets.get(id.0)
     }
 
+    /// Which use of `id` the live class is: whoever remembers something by class keys it with this.
+    pub fn pod_class_serial(&self, id: PodClassId) -> u64 {
+        self.pod_classes.entry(id.0).serial
+    }
+
     /// Which use of `id` the live label set is: whoever remembers something by id compares it.
     pub fn label_set_serial(&self, id: LabelSetId) -> u64 {
         self.label_sets.entry(id.0).serial
@@ -118,6 +130,11 @@ impl Vocabulary {
     /// The node class `id`.
     pub fn node_class(&self, id: NodeClassId) -> &Arc<NodeClass> {
         self.node_classes.get(id.0)
+    }
+
+    /// An upper bound of the indices of live label sets, for tables by label set.
+    pub fn label_set_count(&self) -> usize {
+        self.label_sets.entries.len()
     }
 
     /// An upper bound of the indices of live node classes, for tables by class.

@@ -1,7 +1,8 @@
 //! `ImageLocality`: prefers nodes that have the pod's images, weighed by their size and by how
 //! many nodes have them, so that one node does not draw all pods.
 
-use crate::engine::cache::snapshot::{NodeView, PodView};
+use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{MAX_NODE_SCORE, ScorePlugin};
 use crate::engine::framework::{CycleState, Plugin, PluginError, PluginName};
 use crate::model::images::ImageState;
@@ -23,8 +24,30 @@ impl Plugin for ImageLocality {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_score(&self) -> Option<&dyn ScorePlugin> {
         Some(self)
+    }
+}
+
+impl ClassPlugin for ImageLocality {
+    /// On how many of how many nodes the images are.
+    fn inputs(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> Option<Vec<u64>> {
+        let images = pod.class.images.iter();
+        let states: Vec<_> = images.map(|name| cluster.image(*name)).collect();
+        if states.iter().all(Option::is_none) {
+            return Some(Vec::new());
+        }
+        let numbers = |image: Option<ImageState>| match image {
+            Some(image) => [u64::from(image.nodes), image.size.cast_unsigned()],
+            None => [0, 0],
+        };
+        let mut inputs = vec![cluster.len() as u64];
+        inputs.extend(states.into_iter().flat_map(numbers));
+        Some(inputs)
     }
 }
 

@@ -4,12 +4,14 @@
 //! (`engine/cache/topology.rs`), and an attempt reads the counts.
 
 mod filtering;
+mod places;
 mod scoring;
 mod terms;
 
 use crate::apis::plugin_args::InterPodAffinityArgs;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::cache::topology::counted_terms::CountedTerm;
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin,
     TopologyReader,
@@ -24,7 +26,7 @@ use crate::model::pod_affinity::PodAffinity;
 pub(crate) const NAME: &str = "InterPodAffinity";
 
 /// The plugin.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct InterPodAffinity {
     /// What a pod's required affinity counts in the score of others.
     hard_pod_affinity_weight: i64,
@@ -63,6 +65,10 @@ impl Plugin for InterPodAffinity {
     }
 
     fn as_score(&self) -> Option<&dyn ScorePlugin> {
+        Some(self)
+    }
+
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
         Some(self)
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1;
 
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, FilterScope, FilterVerdict, MAX_NODE_SCORE,
     PreFilterPlugin, PreFilterVerdict, PreScorePlugin, PreScoreVerdict, ScorePlugin,
@@ -100,6 +101,10 @@ impl Plugin for NodeAffinity {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
     }
@@ -118,6 +123,12 @@ impl Plugin for NodeAffinity {
 
     fn enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
         Some(self)
+    }
+}
+
+impl ClassPlugin for NodeAffinity {
+    fn normalizes(&self) -> bool {
+        true
     }
 }
 

@@ -1,6 +1,7 @@
 //! `NodeDeclaredFeatures`: pods that need features go to nodes that declare them.
 
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, FilterScope, FilterVerdict, PreFilterPlugin,
     PreFilterVerdict,
@@ -28,6 +29,10 @@ impl Plugin for NodeDeclaredFeatures {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
     }
@@ -40,6 +45,8 @@ impl Plugin for NodeDeclaredFeatures {
         Some(self)
     }
 }
+
+impl ClassPlugin for NodeDeclaredFeatures {}
 
 impl PreFilterPlugin for NodeDeclaredFeatures {
     fn pre_filter(

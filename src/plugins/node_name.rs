@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     EnqueueExtensions, FilterPlugin, FilterVerdict, PreFilterPlugin, PreFilterVerdict,
 };
@@ -24,6 +25,10 @@ impl Plugin for NodeName {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
     }
@@ -36,6 +41,8 @@ impl Plugin for NodeName {
         Some(self)
     }
 }
+
+impl ClassPlugin for NodeName {}
 
 impl PreFilterPlugin for NodeName {
     fn pre_filter(

@@ -1,6 +1,7 @@
 //! `NodePorts`: host ports are taken once per node.
 
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, FilterVerdict, PreFilterPlugin, PreFilterVerdict,
 };
@@ -28,6 +29,10 @@ impl Plugin for NodePorts {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
     }
@@ -40,6 +45,8 @@ impl Plugin for NodePorts {
         Some(self)
     }
 }
+
+impl ClassPlugin for NodePorts {}
 
 impl PreFilterPlugin for NodePorts {
     fn pre_filter(

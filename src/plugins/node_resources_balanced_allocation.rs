@@ -4,6 +4,7 @@
 //! 100 at best (kubernetes#135573).
 
 use crate::engine::cache::snapshot::{NodeView, PodView};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     MAX_NODE_SCORE, PreScorePlugin, PreScoreVerdict, ScorePlugin,
 };
@@ -23,6 +24,10 @@ impl Plugin for NodeResourcesBalancedAllocation {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_pre_score(&self) -> Option<&dyn PreScorePlugin> {
         Some(self)
     }
@@ -31,6 +36,8 @@ impl Plugin for NodeResourcesBalancedAllocation {
         Some(self)
     }
 }
+
+impl ClassPlugin for NodeResourcesBalancedAllocation {}
 
 impl PreScorePlugin for NodeResourcesBalancedAllocation {
     fn pre_score(

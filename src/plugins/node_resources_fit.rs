@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use smallvec::SmallVec;
 
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, FilterVerdict, PreFilterPlugin, PreFilterVerdict,
     ScorePlugin,
@@ -125,6 +126,10 @@ impl Plugin for NodeResourcesFit {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
     }
@@ -141,6 +146,8 @@ impl Plugin for NodeResourcesFit {
         Some(self)
     }
 }
+
+impl ClassPlugin for NodeResourcesFit {}
 
 impl PreFilterPlugin for NodeResourcesFit {
     fn pre_filter(

@@ -1,6 +1,7 @@
 //! `NodeUnschedulable`: a cordoned node takes only pods that tolerate the cordon.
 
 use crate::engine::cache::snapshot::{NodeView, PodView};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, FilterScope, FilterVerdict,
 };
@@ -45,6 +46,10 @@ impl Plugin for NodeUnschedulable {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_filter(&self) -> Option<&dyn FilterPlugin> {
         Some(self)
     }
@@ -53,6 +58,8 @@ impl Plugin for NodeUnschedulable {
         Some(self)
     }
 }
+
+impl ClassPlugin for NodeUnschedulable {}
 
 impl FilterPlugin for NodeUnschedulable {
     fn filter(&self, _: &CycleState, pod: &PodView<'_>, node: &NodeView<'_>) -> FilterVerdict {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::cache::listers::Listers;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, FilterVerdict, PreFilterPlugin, PreFilterVerdict,
 };
@@ -146,6 +147,10 @@ impl Plugin for NodeVolumeLimits {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
     }
@@ -156,6 +161,13 @@ impl Plugin for NodeVolumeLimits {
 
     fn enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
         Some(self)
+    }
+}
+
+impl ClassPlugin for NodeVolumeLimits {
+    /// What is known of volumes changes beside the nodes.
+    fn inputs(&self, pod: &PodView<'_>, _: &Snapshot<'_>) -> Option<Vec<u64>> {
+        pod.class.volumes.is_empty().then(Vec::new)
     }
 }
 

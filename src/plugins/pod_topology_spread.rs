@@ -8,6 +8,7 @@ mod constraint;
 mod default_selector;
 mod domain_spread;
 mod filtering;
+mod places;
 mod queueing;
 mod scoring;
 
@@ -18,6 +19,7 @@ use crate::apis::plugin_args::{
 use crate::engine::cache::listers::Listers;
 use crate::engine::cache::snapshot::{PodView, Snapshot};
 use crate::engine::cache::topology::counted_terms::CountedTerm;
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     EnqueueExtensions, FilterPlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin, TopologyReader,
 };
@@ -40,7 +42,7 @@ const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 const SYSTEM_DEFAULTS: [(&str, i64); 2] = [(HOSTNAME_LABEL, 3), (ZONE_LABEL, 5)];
 
 /// The plugin with the constraints of pods that have none.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PodTopologySpread {
     /// Their selectors follow from the pod; `matchLabelKeys` has no effect here, as upstream.
     defaults: Box<[TopologySpreadConstraint]>,
@@ -160,6 +162,10 @@ impl Plugin for PodTopologySpread {
     }
 
     fn as_score(&self) -> Option<&dyn ScorePlugin> {
+        Some(self)
+    }
+
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
         Some(self)
     }
 

@@ -318,6 +318,14 @@ mod tests {
     }
 
     #[test]
+    fn every_plugin_that_judges_nodes_says_what_of_it_can_be_kept() {
+        let (profile, _) = build(serde_json::json!({"schedulerName": "bayplan"}));
+        for (index, plugin) in crate::engine::classes::judging(&profile) {
+            assert!(plugin.is_some(), "{}", profile.plugin(index).name());
+        }
+    }
+
+    #[test]
     fn a_released_profile_leaves_no_symbol_behind() {
         let (profile, mut symbols) = build(serde_json::json!({
             "schedulerName": "s",

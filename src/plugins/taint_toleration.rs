@@ -4,6 +4,7 @@
 //! Numeric operators (gate `TaintTolerationComparisonOperators`, alpha and off) tolerate nothing.
 
 use crate::engine::cache::snapshot::{NodeView, PodView};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, FilterScope, FilterVerdict, MAX_NODE_SCORE,
     PreScorePlugin, PreScoreVerdict, ScorePlugin, default_normalize,
@@ -46,6 +47,10 @@ impl Plugin for TaintToleration {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_filter(&self) -> Option<&dyn FilterPlugin> {
         Some(self)
     }
@@ -60,6 +65,12 @@ impl Plugin for TaintToleration {
 
     fn enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
         Some(self)
+    }
+}
+
+impl ClassPlugin for TaintToleration {
+    fn normalizes(&self) -> bool {
+        true
     }
 }
 

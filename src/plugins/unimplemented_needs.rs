@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use crate::apis::effective_profile::EffectiveProfile;
 use crate::apis::extension_point::ExtensionPoint;
 use crate::engine::cache::snapshot::{PodView, Snapshot};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     EnqueueExtensions, PreFilterPlugin, PreFilterVerdict,
 };
@@ -67,6 +68,10 @@ impl Plugin for UnimplementedNeeds {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
     }
@@ -75,6 +80,8 @@ impl Plugin for UnimplementedNeeds {
         Some(self)
     }
 }
+
+impl ClassPlugin for UnimplementedNeeds {}
 
 impl PreFilterPlugin for UnimplementedNeeds {
     fn pre_filter(

@@ -24,6 +24,7 @@ use std::time::Duration;
 use crate::apis::plugin_args::VolumeBindingArgs;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::effect::{EffectAction, EffectOutcome};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     EnqueueExtensions, FilterPlugin, FilterVerdict, PreBindPlugin, PreBindPreFlight, PreBindStep,
     PreFilterPlugin, PreFilterVerdict, PreScorePlugin, PreScoreVerdict, Refusal, ReservePlugin,
@@ -108,6 +109,10 @@ impl Plugin for VolumeBinding {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
     }
@@ -134,6 +139,13 @@ impl Plugin for VolumeBinding {
 
     fn enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
         Some(self)
+    }
+}
+
+impl ClassPlugin for VolumeBinding {
+    /// What is known of volumes changes beside the nodes.
+    fn inputs(&self, pod: &PodView<'_>, _: &Snapshot<'_>) -> Option<Vec<u64>> {
+        pod.class.volumes.is_empty().then(Vec::new)
     }
 }
 

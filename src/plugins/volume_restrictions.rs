@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::engine::cache::listers::Listers;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, FilterVerdict, PreFilterExtensions, PreFilterPlugin,
     PreFilterVerdict,
@@ -171,6 +172,10 @@ impl Plugin for VolumeRestrictions {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
     }
@@ -181,6 +186,13 @@ impl Plugin for VolumeRestrictions {
 
     fn enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
         Some(self)
+    }
+}
+
+impl ClassPlugin for VolumeRestrictions {
+    /// What is known of volumes changes beside the nodes.
+    fn inputs(&self, pod: &PodView<'_>, _: &Snapshot<'_>) -> Option<Vec<u64>> {
+        pod.class.volumes.is_empty().then(Vec::new)
     }
 }
 

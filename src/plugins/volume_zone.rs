@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::engine::cache::listers::Listers;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     Change, EnqueueExtensions, FilterPlugin, FilterScope, FilterVerdict, PreFilterPlugin,
     PreFilterVerdict,
@@ -143,6 +144,10 @@ impl Plugin for VolumeZone {
         NAME
     }
 
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+
     fn as_pre_filter(&self) -> Option<&dyn PreFilterPlugin> {
         Some(self)
     }
@@ -153,6 +158,13 @@ impl Plugin for VolumeZone {
 
     fn enqueue_extensions(&self) -> Option<&dyn EnqueueExtensions> {
         Some(self)
+    }
+}
+
+impl ClassPlugin for VolumeZone {
+    /// What is known of volumes changes beside the nodes.
+    fn inputs(&self, pod: &PodView<'_>, _: &Snapshot<'_>) -> Option<Vec<u64>> {
+        pod.class.volumes.is_empty().then(Vec::new)
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use crate::engine::cache::hostnames::Hostnames;
+use crate::engine::cache::node_changes::NodeChanges;
 use crate::engine::cache::tie_break::ring_position;
 use crate::engine::framework::cluster_event::ActionType;
 use crate::model::host_port::UsedPorts;
@@ -34,6 +36,8 @@ pub struct Nodes {
     by_name: TextMap<Arc<str>, Slot>,
     present: usize,
     free: Vec<Slot>,
+    pub(crate) changes: NodeChanges,
+    hostnames: Hostnames,
     pub(crate) images: Images,
     pub(crate) names: Vec<Arc<str>>,
     pub(crate) ring: Vec<u64>,
@@ -87,6 +91,8 @@ impl Nodes {
             by_name: new_text_map(seed),
             present: 0,
             free: Vec::new(),
+            changes: NodeChanges::default(),
+            hostnames: Hostnames::default(),
             images: Images::default(),
             names: Vec::new(),
             ring: Vec::new(),
@@ -110,6 +116,11 @@ impl Nodes {
         self.present == 0
     }
 
+    /// Whether no two nodes have the same value of the label `kubernetes.io/hostname`.
+    pub(crate) fn hostnames_are_unique(&self) -> bool {
+        self.hostnames.are_unique()
+    }
+
     /// The slots of known nodes, in the order of the slots.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
         (0_u32..)
@@ -122,6 +133,13 @@ impl Nodes {
     pub(crate) fn slot(&self, name: &str) -> Option<Slot> {
         let slot = *self.by_name.get(name)?;
         self.facts[slot.index()].as_ref().map(|_| slot)
+    }
+
+    /// Something about a node changed that stands elsewhere.
+    pub(super) fn note_change(&mut self, name: &str) {
+        if let Some(slot) = self.by_name.get(name) {
+            self.changes.push(*slot);
+        }
     }
 
     /// The names of known nodes.
@@ -156,15 +174,18 @@ impl Nodes {
             images,
             held,
         };
-        let index = self.slot_or_new(name).index();
+        let slot = self.slot_or_new(name);
+        let index = slot.index();
         let change = self.change(index, &facts, &allocatable, allowed_pods, vocabulary);
         self.images.add(&facts.images);
+        self.hostnames.add(facts.hostname);
         self.allocatable[index] = allocatable;
         self.allowed_pods[index] = allowed_pods;
         match self.facts[index].replace(facts) {
             Some(earlier) => self.release(earlier, vocabulary),
             None => self.present += 1,
         }
+        self.changes.push(slot);
         Ok(change)
     }
 
@@ -212,12 +233,14 @@ impl Nodes {
         }
         self.allocatable[index] = Resources::default();
         self.allowed_pods[index] = 0;
+        self.changes.push(slot);
         self.free_if_unused(slot);
         true
     }
 
     fn release(&mut self, facts: NodeFacts, vocabulary: &mut Vocabulary) {
         self.images.remove(&facts.images);
+        self.hostnames.remove(facts.hostname);
         vocabulary.release_node_class(facts.class);
         vocabulary.symbols_mut().release(facts.held);
     }
@@ -231,6 +254,7 @@ impl Nodes {
             self.used_ports[index].add(*port);
         }
         self.pods[index].push(uid.clone());
+        self.changes.push(slot);
         slot
     }
 
@@ -244,6 +268,7 @@ impl Nodes {
         if let Some(position) = self.pods[index].iter().position(|other| other == uid) {
             self.pods[index].swap_remove(position);
         }
+        self.changes.push(slot);
         self.free_if_unused(slot);
     }
 

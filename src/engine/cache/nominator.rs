@@ -47,6 +47,7 @@ impl Cache {
         let nominated = node.map(|node| (node, self.vocabulary.share_pod(pod)));
         self.clear_nomination(&pod.uid);
         if let Some((node, pod)) = nominated {
+            self.nodes.note_change(&node);
             self.nominator.insert(node, pod);
         }
     }
@@ -54,7 +55,11 @@ impl Cache {
     /// The pod called `uid` holds no room any more: it is gone, or assumed on a node. Tells its
     /// name if it held some.
     pub(crate) fn clear_nomination(&mut self, uid: &PodUid) -> Option<PodKey> {
+        let node = self.nominator.node_of(uid).cloned();
         let pod = self.nominator.remove(uid)?;
+        if let Some(node) = node {
+            self.nodes.note_change(&node);
+        }
         self.vocabulary.release_pod(&pod);
         Some(pod.key)
     }

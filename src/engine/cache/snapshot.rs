@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::engine::cache::Cache;
 use crate::engine::cache::listers::Listers;
+use crate::engine::cache::node_changes::NodeChanges;
 use crate::engine::cache::nodes::{NodeFacts, Slot};
 use crate::engine::cache::overlay::NodeOverlay;
 use crate::engine::cache::topology::Topology;
@@ -89,6 +90,16 @@ impl<'a> Snapshot<'a> {
         NodeView::new(self.cache, slot)
     }
 
+    /// All slots that were ever used, those of nodes that are gone included.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
+        (0_u32..).map(Slot).take(self.cache.nodes.names.len())
+    }
+
+    /// Which nodes changed, in order.
+    pub(crate) fn node_changes(&self) -> &'a NodeChanges {
+        &self.cache.nodes.changes
+    }
+
     /// The pod called `uid`, if it has a node.
     pub fn pod(&self, uid: &PodUid) -> Option<PodView<'a>> {
         self.cache.pod(uid).map(|info| self.view(info))
@@ -115,6 +126,11 @@ impl<'a> Snapshot<'a> {
     pub fn has_possible_victims(&self, pod: &PodView<'_>) -> bool {
         let lowest = self.cache.lowest_priority();
         !pod.info.never_preempts && lowest.is_some_and(|lowest| lowest < pod.info.priority)
+    }
+
+    /// Whether pods without a node hold room on `node`.
+    pub(crate) fn is_promised(&self, node: &NodeView<'_>) -> bool {
+        !self.cache.nominator.on(node.name()).is_empty()
     }
 
     /// What plugins hold for pods on their way.

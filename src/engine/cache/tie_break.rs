@@ -4,9 +4,11 @@
 //! hash(seed, pod) wins. Ties spread evenly, cost no list of all of them, and are the same
 //! whenever seed, node and pod are.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::engine::cache::snapshot::NodeView;
+use crate::engine::cache::nodes::Slot;
+use crate::engine::cache::snapshot::{NodeView, Snapshot};
 use crate::model::pod_info::PodUid;
 
 /// How ties are broken.
@@ -39,6 +41,25 @@ impl TieOrder {
     /// How ties are broken.
     pub fn tie_break(&self) -> TieBreak {
         self.tie_break
+    }
+
+    /// The first of the nodes that `tied` has, by their places on the ring.
+    pub(crate) fn first<'n>(
+        &self,
+        tied: &BTreeSet<(u64, Slot)>,
+        cluster: Snapshot<'n>,
+    ) -> Option<NodeView<'n>> {
+        match self.tie_break {
+            TieBreak::Name => {
+                let nodes = tied.iter().filter_map(|(_, slot)| cluster.node_in(*slot));
+                nodes.min_by_key(NodeView::name)
+            }
+            TieBreak::Seeded => {
+                let mut after = tied.range((self.pod, Slot(0))..);
+                let (_, slot) = after.next().or_else(|| tied.first())?;
+                cluster.node_in(*slot)
+            }
+        }
     }
 
     /// The place of `node` in the order; the least goes first.

@@ -41,6 +41,12 @@ impl CycleState {
         self.values.push((id, Box::new(value)));
     }
 
+    /// Lets go of the value of type `T`.
+    pub fn remove<T: CycleData>(&mut self) {
+        let id = TypeId::of::<T>();
+        self.values.retain(|(other, _)| *other != id);
+    }
+
     /// The value of type `T`, if a plugin wrote one.
     pub fn read<T: CycleData>(&self) -> Option<&T> {
         let id = TypeId::of::<T>();

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     BindPlugin, EnqueueExtensions, FilterPlugin, PermitPlugin, PostBindPlugin, PostFilterPlugin,
     PreBindPlugin, PreEnqueuePlugin, PreFilterPlugin, PreScorePlugin, QueueSortPlugin,
@@ -80,6 +81,12 @@ pub trait Plugin: fmt::Debug + Send + Sync {
 
     /// Its part at `PostBind`.
     fn as_post_bind(&self) -> Option<&dyn PostBindPlugin> {
+        None
+    }
+
+    /// What of its judgement can be kept for all pods of a class. Without it nothing is, for any
+    /// profile that has the plugin at `PreFilter`, `Filter`, `PreScore` or `Score`.
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
         None
     }
 

@@ -9,6 +9,7 @@ use crate::engine::framework::extension_points::{
 };
 use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection, RejectionKind};
 use crate::engine::observer::{ObservedPoint, StatusCode};
+use crate::engine::scheduling_cycle::by_class::{Begun, Filtered};
 use crate::engine::scheduling_cycle::extenders::Told;
 use crate::engine::scheduling_cycle::filter_runner::Skipped;
 use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption, sampling};
@@ -41,7 +42,7 @@ enum Promised<'a> {
 
 /// The filters of one attempt: those that were not skipped, with the verdicts that hold for a
 /// whole node class.
-struct Filters<'a> {
+pub(super) struct Filters<'a> {
     plugins: Vec<(&'a dyn FilterPlugin, Option<ClassVerdicts>)>,
 }
 
@@ -49,27 +50,37 @@ struct Filters<'a> {
 type ClassVerdicts = Vec<Option<FilterVerdict>>;
 
 impl<'a> Cycle<'a> {
-    pub(super) fn filter_nodes(&self) -> Result<Evaluation<'a>, Interruption> {
-        let mut state = CycleState::default();
+    /// `class`: what is kept of the class of the pod, if it is known.
+    pub(super) fn filter_nodes<'c>(
+        &self,
+        class: Option<Begun<'c>>,
+    ) -> Result<Filtered<'a, 'c>, Interruption> {
+        let (index, mut state) = match class {
+            Some(Begun { index, state }) => (Some(index), state),
+            None => (None, CycleState::default()),
+        };
         let mut skipped = BTreeSet::new();
         let search = self.observe(ObservedPoint::PreFilter, pre_filter_status, || {
             self.pre_filter(&mut state, &mut skipped)
         })?;
-        let mut filters = Filters::new(self, &skipped);
         if !skipped.is_empty() {
-            state.write(Skipped(skipped));
+            state.write(Skipped(skipped.clone()));
         }
         let mut evaluation = Evaluation::new(state, self.cluster.len());
         let mut search = match search {
             Search::Nodes(search) => search,
             Search::Nowhere(rejection) => {
                 nowhere(&mut evaluation, rejection, self.cluster.len());
-                return Ok(evaluation);
+                return Ok(Filtered::Nodes(evaluation));
             }
         };
+        if let (Some(index), None) = (index, &search) {
+            return self.filter_by_class(index, evaluation, &skipped);
+        }
+        let mut filters = Filters::new(self, &skipped);
         let mut told = Told::new();
         match self.judge_nominated_node(&mut evaluation, &mut filters, &mut told)? {
-            Promised::Fits => return Ok(evaluation),
+            Promised::Fits => return Ok(Filtered::Nodes(evaluation)),
             Promised::Rejected(node, rejection) => {
                 note_promised(&mut evaluation, search.as_mut(), node, rejection);
             }
@@ -91,11 +102,11 @@ impl<'a> Cycle<'a> {
             self.judge(&nodes, &mut evaluation, &mut filters)
         })?;
         self.ask_extenders(&mut evaluation, told)?;
-        Ok(evaluation)
+        Ok(Filtered::Nodes(evaluation))
     }
 
     /// A profile without filters is not timed (`HasFilterPlugins`).
-    fn observe_filter<T>(
+    pub(super) fn observe_filter<T>(
         &self,
         status: impl FnOnce(&T) -> StatusCode,
         run: impl FnOnce() -> T,
@@ -106,7 +117,7 @@ impl<'a> Cycle<'a> {
         self.observe(ObservedPoint::Filter, status, run)
     }
 
-    fn judge(
+    pub(super) fn judge(
         &self,
         nodes: &[NodeView<'a>],
         evaluation: &mut Evaluation<'a>,
@@ -307,13 +318,23 @@ impl NarrowedSearch {
 // === impl Filters ===
 
 impl<'a> Filters<'a> {
-    fn new(cycle: &Cycle<'a>, skipped: &BTreeSet<PluginName>) -> Self {
+    pub(super) fn new(cycle: &Cycle<'a>, skipped: &BTreeSet<PluginName>) -> Self {
+        Self::of(cycle, skipped, |_| true)
+    }
+
+    /// The filters at the indices that `wanted` wants.
+    pub(super) fn of(
+        cycle: &Cycle<'a>,
+        skipped: &BTreeSet<PluginName>,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Self {
         let classes = cycle.cluster.vocabulary().node_class_count();
         let plugins = cycle
             .profile
             .points
             .filter
             .iter()
+            .filter(|index| wanted(**index))
             .map(|index| cycle.profile.plugin(*index))
             .filter(|plugin| !skipped.contains(plugin.name()))
             .filter_map(|plugin| plugin.as_filter())
@@ -326,7 +347,12 @@ impl<'a> Filters<'a> {
     }
 
     /// Runs the filters until the first that says no.
-    fn run(&mut self, state: &CycleState, pod: &PodView<'_>, node: &NodeView<'_>) -> FilterVerdict {
+    pub(super) fn run(
+        &mut self,
+        state: &CycleState,
+        pod: &PodView<'_>,
+        node: &NodeView<'_>,
+    ) -> FilterVerdict {
         for (filter, by_class) in &mut self.plugins {
             let verdict = match by_class {
                 None => filter.filter(state, pod, node),

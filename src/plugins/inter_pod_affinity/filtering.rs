@@ -29,7 +29,7 @@ struct Counts {
 
 /// What `PreFilter` finds for `Filter` (`preFilterState`).
 #[derive(Clone, Debug)]
-struct Filtering {
+pub(super) struct Filtering {
     /// One entry a term of required affinity.
     affinity: Vec<Counts>,
     /// One entry a term of required anti-affinity.
@@ -75,6 +75,53 @@ impl Counts {
 // === impl Filtering ===
 
 impl Filtering {
+    /// What the pod wants and what others want of it. `None` if terms are not counted.
+    pub(super) fn of(pod: &PodView<'_>, cluster: Snapshot<'_>) -> Option<Self> {
+        let affinity = &pod.class.affinity;
+        let required = terms::required(affinity).zip(&affinity.required);
+        let anti = affinity.required_anti.iter();
+        Some(Self {
+            affinity: required
+                .map(|(counted, term)| Counts::counted(&counted, term.topology_key, cluster))
+                .collect::<Option<_>>()?,
+            anti_affinity: anti
+                .map(|term| Counts::counted(&terms::single(term), term.topology_key, cluster))
+                .collect::<Option<_>>()?,
+            existing: existing(pod, cluster),
+            selects_itself: terms::all_select(&affinity.required, pod, cluster),
+        })
+    }
+
+    /// Whether nobody wants anything.
+    fn is_empty(&self) -> bool {
+        self.affinity.is_empty() && self.anti_affinity.is_empty() && self.existing.is_empty()
+    }
+
+    /// The topology keys that are read, in a fixed order.
+    pub(super) fn topology_keys(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let own = self.affinity.iter().chain(&self.anti_affinity);
+        own.chain(&self.existing).map(|counts| counts.topology_key)
+    }
+
+    /// How many pods each entry counts in the domain of `node`, in the order of the keys; `None`
+    /// where the node has no domain.
+    pub(super) fn counts_at<'a>(
+        &'a self,
+        node: &'a NodeView<'_>,
+    ) -> impl Iterator<Item = Option<i64>> + 'a {
+        let topology = node.cluster().topology();
+        let own = self.affinity.iter().chain(&self.anti_affinity);
+        let own = own.map(move |counts| {
+            let domain = node.label(counts.topology_key)?;
+            Some(counts.get(domain, |term| topology.counted.counts(term)))
+        });
+        let existing = self.existing.iter().map(move |counts| {
+            let domain = node.label(counts.topology_key)?;
+            Some(counts.get(domain, |term| topology.carried.counts(term)))
+        });
+        own.chain(existing)
+    }
+
     /// Whether there is a pod that meets the affinity in the node's domain of every term, or the
     /// pod is the first of its kind (`nodeTopologyMatchesAffinity`).
     fn meets_affinity(&self, node: &NodeView<'_>, topology: &Topology) -> bool {
@@ -175,6 +222,7 @@ fn existing(pod: &PodView<'_>, cluster: Snapshot<'_>) -> Vec<Counts> {
             }),
         }
     }
+    existing.sort_unstable_by_key(|counts| counts.topology_key);
     existing
 }
 
@@ -185,34 +233,20 @@ impl PreFilterPlugin for InterPodAffinity {
         pod: &PodView<'_>,
         cluster: &Snapshot<'_>,
     ) -> PreFilterVerdict {
-        let affinity = &pod.class.affinity;
-        if let Some(error) = &affinity.invalid {
+        if let Some(error) = &pod.class.affinity.invalid {
             let reason = format!("parsing pod: {error}");
             return PreFilterVerdict::Rejected(Rejection::unresolvable(NAME, reason));
         }
-        let existing = existing(pod, *cluster);
-        if existing.is_empty() && affinity.required.is_empty() && affinity.required_anti.is_empty()
-        {
-            return PreFilterVerdict::Skip;
+        if state.read::<Filtering>().is_none() {
+            match Filtering::of(pod, *cluster) {
+                Some(filtering) => state.write(filtering),
+                None => return PreFilterVerdict::Failed(not_counted()),
+            }
         }
-        let required = terms::required(affinity).zip(&affinity.required);
-        let required: Option<Vec<_>> = required
-            .map(|(counted, term)| Counts::counted(&counted, term.topology_key, *cluster))
-            .collect();
-        let anti = affinity.required_anti.iter();
-        let anti: Option<Vec<_>> = anti
-            .map(|term| Counts::counted(&terms::single(term), term.topology_key, *cluster))
-            .collect();
-        let (Some(required), Some(anti)) = (required, anti) else {
-            return PreFilterVerdict::Failed(not_counted());
-        };
-        state.write(Filtering {
-            affinity: required,
-            anti_affinity: anti,
-            existing,
-            selects_itself: terms::all_select(&affinity.required, pod, *cluster),
-        });
-        PreFilterVerdict::Proceed
+        match state.read::<Filtering>() {
+            Some(filtering) if !filtering.is_empty() => PreFilterVerdict::Proceed,
+            _ => PreFilterVerdict::Skip,
+        }
     }
 
     fn extensions(&self) -> Option<&dyn PreFilterExtensions> {

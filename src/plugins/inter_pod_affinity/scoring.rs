@@ -7,31 +7,73 @@ use crate::engine::framework::extension_points::{
     MAX_NODE_SCORE, PreScorePlugin, PreScoreVerdict, ScorePlugin,
 };
 use crate::engine::framework::{CycleState, PluginError};
-use crate::model::map::IdMap;
 use crate::model::node_selector::NodeLabels;
 use crate::model::pod_affinity::{PodAffinity, WeightedAffinityTerm};
 use crate::model::symbols::Symbol;
 use crate::plugins::inter_pod_affinity::filtering::not_counted;
 use crate::plugins::inter_pod_affinity::{InterPodAffinity, NAME, terms};
 
-/// Sums of weights by topology key and domain (`preScoreState.topologyScore`).
+/// What adds to the scores of nodes, by topology key (`preScoreState.topologyScore`). Sums are made
+/// where a node is scored, since most domains are never asked about.
 #[derive(Clone, Debug, Default)]
-struct Scoring(Vec<(Symbol, IdMap<Symbol, i64>)>);
+pub(super) struct Scoring(Vec<(Symbol, Vec<Weighted>)>);
+
+/// Every pod that is counted in the domain of a node adds a weight.
+#[derive(Clone, Copy, Debug)]
+struct Weighted {
+    counts: Source,
+    weight: i64,
+}
+
+/// Where counts are; indices hold as long as the cluster stands still.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Counted(usize),
+    Carried(usize),
+}
+
+impl Source {
+    fn counts<'a>(self, cluster: &Snapshot<'a>) -> Option<&'a DomainCounts> {
+        match self {
+            Self::Counted(index) => cluster.topology().counted.counts(index),
+            Self::Carried(index) => cluster.topology().carried.counts(index),
+        }
+    }
+}
 
 impl Scoring {
+    /// What `pod` prefers, and what pods on nodes prefer about it.
+    pub(super) fn of(
+        plugin: &InterPodAffinity,
+        pod: &PodView<'_>,
+        cluster: Snapshot<'_>,
+    ) -> Result<Self, PluginError> {
+        let mut scoring = Self::default();
+        let affinity = &pod.class.affinity;
+        if plugin.ignores_preferred_terms_of_existing_pods && !prefers_something(affinity) {
+            return Ok(scoring);
+        }
+        scoring.add_own(&affinity.preferred, 1, cluster)?;
+        scoring.add_own(&affinity.preferred_anti, -1, cluster)?;
+        let hard = plugin.hard_pod_affinity_weight;
+        if hard > 0 {
+            scoring.add_carried(CarriedKind::Required, pod, cluster, |_| hard);
+        }
+        scoring.add_carried(CarriedKind::Preferred, pod, cluster, |weight| weight);
+        scoring.add_carried(CarriedKind::PreferredAnti, pod, cluster, |weight| -weight);
+        scoring.0.sort_unstable_by_key(|(key, _)| *key);
+        Ok(scoring)
+    }
+
     /// Every pod in a domain adds `weight` to its nodes.
-    fn add(&mut self, key: Symbol, counts: &DomainCounts, weight: i64) {
-        if counts.is_empty() {
+    fn add(&mut self, key: Symbol, counts: Source, weight: i64, cluster: Snapshot<'_>) {
+        if counts.counts(&cluster).is_none_or(DomainCounts::is_empty) {
             return;
         }
-        let known = self.0.iter().position(|(known, _)| *known == key);
-        let index = known.unwrap_or_else(|| {
-            self.0.push((key, IdMap::default()));
-            self.0.len() - 1
-        });
-        for (domain, count) in counts.iter() {
-            let score = self.0[index].1.entry(domain).or_insert(0);
-            *score = score.saturating_add(weight.saturating_mul(count));
+        let weighted = Weighted { counts, weight };
+        match self.0.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, of_key)) => of_key.push(weighted),
+            None => self.0.push((key, vec![weighted])),
         }
     }
 
@@ -42,12 +84,10 @@ impl Scoring {
         sign: i64,
         cluster: Snapshot<'_>,
     ) -> Result<(), PluginError> {
-        let counted = &cluster.topology().counted;
         for WeightedAffinityTerm { weight, term } in preferred {
-            let index = counted.index(&terms::single(term));
-            let counts = index.and_then(|index| counted.counts(index));
-            let counts = counts.ok_or_else(not_counted)?;
-            self.add(term.topology_key, counts, sign * weight);
+            let index = cluster.topology().counted.index(&terms::single(term));
+            let counts = Source::Counted(index.ok_or_else(not_counted)?);
+            self.add(term.topology_key, counts, sign * weight, cluster);
         }
         Ok(())
     }
@@ -63,9 +103,32 @@ impl Scoring {
         let carried = cluster.topology().carried.of_kind(kind);
         let carried =
             carried.filter(|(_, carried, _)| terms::selects_incoming(&carried.term, pod, cluster));
-        for (_, term, counts) in carried {
-            self.add(term.term.topology_key, counts, weight(term.weight));
+        for (index, term, _) in carried {
+            let (counts, weight) = (Source::Carried(index), weight(term.weight));
+            self.add(term.term.topology_key, counts, weight, cluster);
         }
+    }
+
+    /// The topology keys that are read, in a fixed order.
+    pub(super) fn topology_keys(&self) -> impl Iterator<Item = Symbol> + '_ {
+        self.0.iter().map(|(key, _)| *key)
+    }
+
+    /// What each key adds to the score of `node`, in the order of the keys.
+    pub(super) fn scores_at<'a>(
+        &'a self,
+        node: &'a NodeView<'_>,
+    ) -> impl Iterator<Item = Option<i64>> + 'a {
+        let cluster = node.cluster();
+        self.0.iter().map(move |(key, weighted)| {
+            let domain = node.label(*key)?;
+            let score = weighted.iter().fold(0_i64, |score, weighted| {
+                let counts = weighted.counts.counts(&cluster);
+                let count = counts.map_or(0, |counts| counts.get(domain));
+                score.saturating_add(weighted.weight.saturating_mul(count))
+            });
+            Some(score)
+        })
     }
 }
 
@@ -80,31 +143,19 @@ impl PreScorePlugin for InterPodAffinity {
         pod: &PodView<'_>,
         nodes: &[NodeView<'_>],
     ) -> PreScoreVerdict {
-        let affinity = &pod.class.affinity;
-        if self.ignores_preferred_terms_of_existing_pods && !prefers_something(affinity) {
-            return PreScoreVerdict::Skip;
+        if state.read::<Scoring>().is_none() {
+            let Some(cluster) = nodes.first().map(NodeView::cluster) else {
+                return PreScoreVerdict::Skip;
+            };
+            match Scoring::of(self, pod, cluster) {
+                Ok(scoring) => state.write(scoring),
+                Err(error) => return PreScoreVerdict::Failed(error),
+            }
         }
-        let Some(cluster) = nodes.first().map(NodeView::cluster) else {
-            return PreScoreVerdict::Skip;
-        };
-        let mut scoring = Scoring::default();
-        let own = scoring
-            .add_own(&affinity.preferred, 1, cluster)
-            .and_then(|()| scoring.add_own(&affinity.preferred_anti, -1, cluster));
-        if let Err(error) = own {
-            return PreScoreVerdict::Failed(error);
+        match state.read::<Scoring>() {
+            Some(scoring) if !scoring.0.is_empty() => PreScoreVerdict::Proceed,
+            _ => PreScoreVerdict::Skip,
         }
-        if self.hard_pod_affinity_weight > 0 {
-            let hard = self.hard_pod_affinity_weight;
-            scoring.add_carried(CarriedKind::Required, pod, cluster, |_| hard);
-        }
-        scoring.add_carried(CarriedKind::Preferred, pod, cluster, |weight| weight);
-        scoring.add_carried(CarriedKind::PreferredAnti, pod, cluster, |weight| -weight);
-        if scoring.0.is_empty() {
-            return PreScoreVerdict::Skip;
-        }
-        state.write(scoring);
-        PreScoreVerdict::Proceed
     }
 }
 
@@ -116,11 +167,7 @@ impl ScorePlugin for InterPodAffinity {
         node: &NodeView<'_>,
     ) -> Result<i64, PluginError> {
         let scoring: &Scoring = state.read().ok_or_else(|| PluginError::no_state(NAME))?;
-        let scores = scoring.0.iter().filter_map(|(key, domains)| {
-            let domain = node.label(*key)?;
-            domains.get(&domain).copied()
-        });
-        Ok(scores.sum())
+        Ok(scoring.scores_at(node).flatten().sum())
     }
 
     fn normalize(

@@ -42,6 +42,22 @@ pub(super) struct Inclusion {
     tolerates_taints: bool,
 }
 
+// === impl PodCount ===
+
+impl PodCount {
+    /// Where the counts of `constraints` come from, as long as the cluster stands still.
+    pub(super) fn of_all(
+        constraints: &[Constraint],
+        pod: &PodView<'_>,
+        cluster: Snapshot<'_>,
+    ) -> Vec<Self> {
+        let constraints = constraints.iter();
+        constraints
+            .map(|constraint| constraint.pod_count(pod, cluster))
+            .collect()
+    }
+}
+
 // === impl Constraint ===
 
 impl Constraint {

@@ -1,5 +1,6 @@
 //! How the pods of one constraint are spread over its domains, under a hypothesis too.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -8,7 +9,7 @@ use crate::model::map::IdMap;
 use crate::model::symbols::Symbol;
 
 /// Pods by domain. Copies share what was counted and keep their own changes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct DomainSpread {
     counted: Arc<Counted>,
     /// What pods that were added or removed since changed, by domain: one, as a hypothesis is
@@ -16,27 +17,77 @@ pub(super) struct DomainSpread {
     changes: SmallVec<[(Symbol, i64); 1]>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 struct Counted {
-    by_domain: IdMap<Symbol, i64>,
-    /// The two domains with the fewest pods, the fewest first.
-    fewest: SmallVec<[(Symbol, i64); 2]>,
+    by_domain: IdMap<Symbol, Domain>,
+    /// How many domains have how many pods.
+    domains_by_pods: BTreeMap<i64, usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Domain {
+    nodes: usize,
+    pods: i64,
+}
+
+impl Counted {
+    /// A node of `domain` came with `pods`.
+    fn add_node(&mut self, domain: Symbol, pods: i64) {
+        let entry = self.by_domain.entry(domain).or_default();
+        let before = *entry;
+        entry.nodes += 1;
+        entry.pods += pods;
+        let after = entry.pods;
+        if before.nodes == 0 {
+            *self.domains_by_pods.entry(after).or_insert(0) += 1;
+        } else {
+            self.move_domain(before.pods, after);
+        }
+    }
+
+    /// A node of `domain`, which had come with `pods`, left.
+    fn remove_node(&mut self, domain: Symbol, pods: i64) {
+        let Some(entry) = self.by_domain.get_mut(&domain) else {
+            return;
+        };
+        let before = entry.pods;
+        entry.nodes -= 1;
+        entry.pods -= pods;
+        let after = *entry;
+        if after.nodes == 0 {
+            self.by_domain.swap_remove(&domain);
+            self.take_domain(before);
+        } else {
+            self.move_domain(before, after.pods);
+        }
+    }
+
+    fn move_domain(&mut self, before: i64, after: i64) {
+        if before != after {
+            self.take_domain(before);
+            *self.domains_by_pods.entry(after).or_insert(0) += 1;
+        }
+    }
+
+    fn take_domain(&mut self, pods: i64) {
+        if let Some(domains) = self.domains_by_pods.get_mut(&pods) {
+            *domains -= 1;
+            if *domains == 0 {
+                self.domains_by_pods.remove(&pods);
+            }
+        }
+    }
 }
 
 impl DomainSpread {
-    pub(super) fn new(by_domain: IdMap<Symbol, i64>) -> Self {
-        let mut fewest: SmallVec<[(Symbol, i64); 2]> = SmallVec::new();
-        for (domain, count) in &by_domain {
-            let place = fewest.partition_point(|(_, fewer)| fewer <= count);
-            if place < 2 {
-                fewest.truncate(1);
-                fewest.insert(place, (*domain, *count));
-            }
-        }
-        Self {
-            counted: Arc::new(Counted { by_domain, fewest }),
-            changes: SmallVec::new(),
-        }
+    /// A node of `domain` came with `pods`.
+    pub(super) fn add_node(&mut self, domain: Symbol, pods: i64) {
+        Arc::make_mut(&mut self.counted).add_node(domain, pods);
+    }
+
+    /// A node of `domain`, which had come with `pods`, left.
+    pub(super) fn remove_node(&mut self, domain: Symbol, pods: i64) {
+        Arc::make_mut(&mut self.counted).remove_node(domain, pods);
     }
 
     /// The pods in `domain`.
@@ -65,19 +116,26 @@ impl DomainSpread {
     }
 
     fn fewest_unchanged(&self) -> Option<i64> {
-        let unchanged = |domain: Symbol| self.change_of(domain).is_none();
-        let Counted { by_domain, fewest } = &*self.counted;
-        let known = fewest.iter().find(|(domain, _)| unchanged(*domain));
-        if let Some((_, count)) = known {
-            return Some(*count);
-        }
-        let others = by_domain.iter().filter(|(domain, _)| unchanged(**domain));
-        others.map(|(_, count)| *count).min()
+        let Counted {
+            by_domain,
+            domains_by_pods,
+        } = &*self.counted;
+        let changed_with = |pods: i64| {
+            let changed = self.changes.iter();
+            changed
+                .filter_map(|(domain, _)| by_domain.get(domain))
+                .filter(|domain| domain.pods == pods)
+                .count()
+        };
+        let mut levels = domains_by_pods.iter();
+        levels
+            .find(|(pods, domains)| **domains > changed_with(**pods))
+            .map(|(pods, _)| *pods)
     }
 
     fn base(&self, domain: Symbol) -> i64 {
-        let count = self.counted.by_domain.get(&domain);
-        count.copied().unwrap_or(0)
+        let counted = self.counted.by_domain.get(&domain);
+        counted.map_or(0, |domain| domain.pods)
     }
 
     fn change_of(&self, domain: Symbol) -> Option<i64> {
@@ -106,8 +164,14 @@ mod tests {
             let domains: Vec<Symbol> =
                 (0..counts.len()).map(|i| scope.intern(&i.to_string())).collect();
             scope.abandon();
-            let by_domain = domains.iter().copied().zip(counts.iter().copied()).collect();
-            let counted = DomainSpread::new(by_domain);
+            let mut counted = DomainSpread::default();
+            for (domain, count) in domains.iter().zip(&counts) {
+                // Two nodes that stay, and one that leaves again.
+                counted.add_node(*domain, 1);
+                counted.add_node(*domain, 7);
+                counted.add_node(*domain, count - 1);
+                counted.remove_node(*domain, 7);
+            }
             let mut changed = counted.clone();
             let mut expected = counts.clone();
             for (index, by) in changes {

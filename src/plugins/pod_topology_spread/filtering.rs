@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::framework::extension_points::{
     FilterPlugin, FilterVerdict, PreFilterExtensions, PreFilterPlugin, PreFilterVerdict,
 };
 use crate::engine::framework::{CycleState, PluginError, Rejection};
-use crate::model::map::IdMap;
 use crate::model::node_selector::NodeLabels;
 use crate::model::symbols::Symbol;
 use crate::model::topology_spread::Strictness;
@@ -19,9 +20,9 @@ use crate::plugins::pod_topology_spread::{NAME, PodTopologySpread, REASON, REASO
 
 /// The constraints of an attempt with how their pods are spread, parallel.
 #[derive(Clone, Debug)]
-struct PreFilterState {
-    constraints: Arc<[Constraint]>,
-    spreads: Vec<DomainSpread>,
+pub(super) struct PreFilterState {
+    pub(super) constraints: Arc<[Constraint]>,
+    pub(super) spreads: Vec<DomainSpread>,
 }
 
 impl PreFilterPlugin for PodTopologySpread {
@@ -31,6 +32,9 @@ impl PreFilterPlugin for PodTopologySpread {
         pod: &PodView<'_>,
         cluster: &Snapshot<'_>,
     ) -> PreFilterVerdict {
+        if state.read::<PreFilterState>().is_some() {
+            return PreFilterVerdict::Proceed;
+        }
         match self.constraints(Strictness::Hard, pod, cluster.listers()) {
             Err(error) => PreFilterVerdict::Failed(PluginError {
                 plugin: NAME,
@@ -62,27 +66,38 @@ fn count(
     pod: &PodView<'_>,
     cluster: Snapshot<'_>,
 ) -> Vec<DomainSpread> {
-    let sources: Vec<PodCount> = constraints
-        .iter()
-        .map(|constraint| constraint.pod_count(pod, cluster))
-        .collect();
-    let mut counts: Vec<IdMap<Symbol, i64>> = vec![IdMap::default(); constraints.len()];
-    let mut domains = Vec::with_capacity(constraints.len());
+    let sources = PodCount::of_all(constraints, pod, cluster);
+    let mut spreads = vec![DomainSpread::default(); constraints.len()];
     for node in cluster.nodes() {
-        domains.clear();
-        domains.extend(constraints.iter().map_while(|c| node.label(c.topology_key)));
-        if domains.len() < constraints.len() {
-            continue;
-        }
-        let inclusion = Inclusion::of(constraints, pod, &node);
-        for (index, constraint) in constraints.iter().enumerate() {
-            if inclusion.in_domains_of(constraint) {
-                let matching = constraint.count_on(sources[index], pod, &node);
-                *counts[index].entry(domains[index]).or_insert(0) += matching;
+        let shares = shares(constraints, &sources, pod, &node);
+        for (spread, share) in spreads.iter_mut().zip(shares) {
+            if let Some((domain, pods)) = share {
+                spread.add_node(domain, pods);
             }
         }
     }
-    counts.into_iter().map(DomainSpread::new).collect()
+    spreads
+}
+
+/// What a node adds to each constraint: to which domain how many pods. `None` where it is not
+/// counted.
+pub(super) fn shares(
+    constraints: &[Constraint],
+    sources: &[PodCount],
+    pod: &PodView<'_>,
+    node: &NodeView<'_>,
+) -> SmallVec<[Option<(Symbol, i64)>; 1]> {
+    if !has_all_keys(node, constraints) {
+        return SmallVec::from_elem(None, constraints.len());
+    }
+    let inclusion = Inclusion::of(constraints, pod, node);
+    let constraints = constraints.iter().zip(sources);
+    let shares = constraints.map(|(constraint, source)| {
+        let domain = node.label(constraint.topology_key)?;
+        let is_included = inclusion.in_domains_of(constraint);
+        is_included.then(|| (domain, constraint.count_on(*source, pod, node)))
+    });
+    shares.collect()
 }
 
 impl FilterPlugin for PodTopologySpread {

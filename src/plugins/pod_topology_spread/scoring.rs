@@ -1,11 +1,16 @@
 //! Constraints with `ScheduleAnyway`: `PreScore`, `Score`, `NormalizeScore`.
 
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::class_plugin::Represented;
 use crate::engine::framework::extension_points::{
     MAX_NODE_SCORE, PreScorePlugin, PreScoreVerdict, ScorePlugin,
 };
 use crate::engine::framework::{CycleState, PluginError};
-use crate::model::map::IdMap;
+use crate::model::map::{IdMap, IdSet};
 use crate::model::node_selector::NodeLabels;
 use crate::model::symbols::Symbol;
 use crate::model::topology_spread::Strictness;
@@ -20,7 +25,7 @@ const IGNORED_SCORE: i64 = -1;
 
 /// What is scored in an attempt.
 #[derive(Clone, Debug)]
-struct PreScoreState {
+pub(super) struct PreScoreState {
     preferences: Vec<Preference>,
     constraints: Vec<Constraint>,
     /// Nodes that lack a key are not scored.
@@ -31,18 +36,24 @@ struct PreScoreState {
 #[derive(Clone, Debug)]
 struct Preference {
     pods_on_node: PodCount,
-    /// Pods by domain, of the domains of nodes that fit. `None` for `kubernetes.io/hostname`: the
-    /// pods on the node itself count.
-    pods_in_domain: Option<IdMap<Domain, i64>>,
+    /// Pods by domain. `None` for `kubernetes.io/hostname`: the pods on the node itself count.
+    pods_in_domain: Option<Arc<IdMap<Domain, i64>>>,
     /// Keeps a constraint with few domains from being outweighed by one with many.
     weight: f64,
 }
 
+/// Pods by domain, over all nodes; `None` for a constraint over `kubernetes.io/hostname`.
+pub(super) type DomainSums = Vec<Option<Arc<IdMap<Domain, i64>>>>;
+
+/// What was counted before the attempt.
+#[derive(Clone, Debug)]
+pub(super) struct KeptSums(pub(super) DomainSums);
+
 /// The value of the node label; upstream takes a missing one for an empty text, so an empty text
 /// that no node has is `None`.
-type Domain = Option<Symbol>;
+pub(super) type Domain = Option<Symbol>;
 
-fn domain(constraint: &Constraint, node: &NodeView<'_>) -> Domain {
+pub(super) fn domain(constraint: &Constraint, node: &NodeView<'_>) -> Domain {
     node.label(constraint.topology_key)
         .or_else(|| node.symbols().get(""))
 }
@@ -71,42 +82,92 @@ impl PreScorePlugin for PodTopologySpread {
             Ok(constraints) => constraints,
         };
         let requires_all_keys = self.requires_all_keys(pod);
-        let mut scored = PreScoreState {
-            preferences: Vec::new(),
+        let sums = match state.read::<KeptSums>() {
+            Some(KeptSums(sums)) => sums.clone(),
+            None => self.count(&constraints, requires_all_keys, pod, cluster),
+        };
+        let represented = state.read::<Represented>().map(|sizes| &*sizes.0);
+        let taking_part = || {
+            let nodes = nodes.iter().enumerate();
+            nodes.filter(|(_, node)| !requires_all_keys || has_all_keys(node, &constraints))
+        };
+        let preferences = constraints.iter().zip(sums).map(|(constraint, sums)| {
+            let size = if sums.is_none() {
+                let sizes = taking_part().map(|(i, _)| represented.map_or(1, |sizes| sizes[i]));
+                sizes.sum()
+            } else {
+                let domains = taking_part().map(|(_, node)| domain(constraint, node));
+                domains.collect::<IdSet<_>>().len()
+            };
+            Preference {
+                pods_on_node: constraint.pod_count(pod, cluster),
+                weight: topology_weight(size),
+                pods_in_domain: sums,
+            }
+        });
+        state.write(PreScoreState {
+            preferences: preferences.collect(),
             constraints,
             requires_all_keys,
-        };
-        let is_scored = |node: &&NodeView<'_>| !scored.ignores(node);
-        let taking_part: Vec<_> = nodes.iter().filter(is_scored).copied().collect();
-        let preferences = scored.constraints.iter();
-        scored.preferences = preferences
-            .map(|constraint| self.preference(constraint, pod, cluster, &taking_part))
-            .collect();
-        scored.count(pod, cluster);
-        state.write(scored);
+        });
         PreScoreVerdict::Proceed
     }
 }
 
 impl PodTopologySpread {
-    /// The domains of `constraint` among the nodes that take part, empty as yet, and their weight.
-    fn preference(
+    /// Counts pods by domain over all nodes, those that do not fit included.
+    fn count(
         &self,
-        constraint: &Constraint,
+        constraints: &[Constraint],
+        requires_all_keys: bool,
         pod: &PodView<'_>,
         cluster: Snapshot<'_>,
-        nodes: &[NodeView<'_>],
-    ) -> Preference {
-        let is_by_node = constraint.topology_key == self.hostname;
-        let domains = || nodes.iter().map(|node| (domain(constraint, node), 0));
-        let pods_in_domain: Option<IdMap<_, _>> = (!is_by_node).then(|| domains().collect());
-        let size = pods_in_domain.as_ref().map_or(nodes.len(), IdMap::len);
-        Preference {
-            pods_on_node: constraint.pod_count(pod, cluster),
-            weight: topology_weight(size),
-            pods_in_domain,
+    ) -> DomainSums {
+        let sources = PodCount::of_all(constraints, pod, cluster);
+        let mut sums = self.no_sums(constraints);
+        for node in cluster.nodes() {
+            let shares = sum_shares(constraints, &sources, requires_all_keys, pod, &node);
+            for (sums, share) in sums.iter_mut().zip(shares) {
+                if let (Some(sums), Some((domain, pods))) = (sums, share) {
+                    *Arc::make_mut(sums).entry(domain).or_insert(0) += pods;
+                }
+            }
         }
+        sums
     }
+
+    /// Nothing counted yet.
+    pub(super) fn no_sums(&self, constraints: &[Constraint]) -> DomainSums {
+        let is_by_node = |constraint: &Constraint| constraint.topology_key == self.hostname;
+        let constraints = constraints.iter();
+        constraints
+            .map(|constraint| (!is_by_node(constraint)).then(Arc::default))
+            .collect()
+    }
+}
+
+/// What a node adds to each constraint: to which domain how many pods. `None` where it is not
+/// counted.
+pub(super) fn sum_shares(
+    constraints: &[Constraint],
+    sources: &[PodCount],
+    requires_all_keys: bool,
+    pod: &PodView<'_>,
+    node: &NodeView<'_>,
+) -> SmallVec<[Option<(Domain, i64)>; 1]> {
+    if requires_all_keys && !has_all_keys(node, constraints) {
+        return SmallVec::from_elem(None, constraints.len());
+    }
+    let inclusion = Inclusion::of(constraints, pod, node);
+    let constraints = constraints.iter().zip(sources);
+    let shares = constraints.map(|(constraint, source)| {
+        let is_included = inclusion.in_domains_of(constraint);
+        is_included.then(|| {
+            let pods = constraint.count_on(*source, pod, node);
+            (domain(constraint, node), pods)
+        })
+    });
+    shares.collect()
 }
 
 /// `topologyNormalizingWeight`. The last bit may differ from Go's; no sum of counts comes so near
@@ -133,25 +194,6 @@ fn score_for_count(count: i64, max_skew: i64, weight: f64) -> f64 {
 impl PreScoreState {
     fn ignores(&self, node: &NodeView<'_>) -> bool {
         self.requires_all_keys && !has_all_keys(node, &self.constraints)
-    }
-
-    /// Counts pods by domain over all nodes, those that do not fit included.
-    fn count(&mut self, pod: &PodView<'_>, cluster: Snapshot<'_>) {
-        for node in cluster.nodes() {
-            if self.ignores(&node) {
-                continue;
-            }
-            let inclusion = Inclusion::of(&self.constraints, pod, &node);
-            for (constraint, preference) in self.constraints.iter().zip(&mut self.preferences) {
-                let domains = preference.pods_in_domain.as_mut();
-                if inclusion.in_domains_of(constraint)
-                    && let Some(domains) = domains
-                    && let Some(count) = domains.get_mut(&domain(constraint, &node))
-                {
-                    *count += constraint.count_on(preference.pods_on_node, pod, &node);
-                }
-            }
-        }
     }
 }
 

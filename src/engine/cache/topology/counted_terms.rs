@@ -112,6 +112,11 @@ impl CountedTerms {
             .map(|(_, counter)| &counter.counts)
     }
 
+    /// A number that is another one whenever indices may have changed.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// How many terms are counted.
     pub fn len(&self) -> usize {
         self.counters.len()
@@ -139,9 +144,14 @@ impl CountedTerms {
         }
         let held = vocabulary.symbols_mut().hold(term.symbols());
         let mut counts = DomainCounts::default();
+        // By label set, since many pods share one.
+        let mut selected: Vec<Option<bool>> = vec![None; vocabulary.label_set_count()];
         let mut count = |placed: PlacedPod<'_>| {
-            let labels = placed.vocabulary.label_set(placed.pod.labels);
-            if term.selects(labels, namespaces) {
+            let labels = placed.pod.labels;
+            let selected = selected[labels.index()].get_or_insert_with(|| {
+                term.selects(placed.vocabulary.label_set(labels), namespaces)
+            });
+            if *selected {
                 term.add(&mut counts, placed, 1);
             }
         };

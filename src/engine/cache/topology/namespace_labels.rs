@@ -7,12 +7,21 @@ use crate::model::symbols::{HeldSymbols, Symbol, Symbols};
 
 /// The labels of every known namespace.
 #[derive(Debug, Default)]
-pub struct NamespaceLabels(IdMap<Symbol, (LabelSet, HeldSymbols)>);
+pub struct NamespaceLabels {
+    labels: IdMap<Symbol, (LabelSet, HeldSymbols)>,
+    /// Rises when labels change.
+    generation: u64,
+}
 
 impl NamespaceLabels {
     /// The labels of the namespace, if it is known.
     pub fn get(&self, namespace: Symbol) -> Option<&LabelSet> {
-        self.0.get(&namespace).map(|(labels, _)| labels)
+        self.labels.get(&namespace).map(|(labels, _)| labels)
+    }
+
+    /// A number that is another one after every change.
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// A namespace is new, changed, or gone (`None`). Tells whether its labels changed.
@@ -22,11 +31,22 @@ impl NamespaceLabels {
         namespace: Option<&Namespace>,
         symbols: &mut Symbols,
     ) -> bool {
+        let changed = self.replace(name, namespace, symbols);
+        self.generation += u64::from(changed);
+        changed
+    }
+
+    fn replace(
+        &mut self,
+        name: &str,
+        namespace: Option<&Namespace>,
+        symbols: &mut Symbols,
+    ) -> bool {
         let mut scope = symbols.scope();
         let key = scope.intern(name);
         let Some(namespace) = namespace else {
             scope.abandon();
-            let Some((_, held)) = self.0.swap_remove(&key) else {
+            let Some((_, held)) = self.labels.swap_remove(&key) else {
                 return false;
             };
             symbols.release(held);
@@ -34,7 +54,7 @@ impl NamespaceLabels {
         };
         let labels = LabelSet::compile(namespace.metadata.labels.as_ref(), &mut scope);
         let held = scope.finish();
-        match self.0.insert(key, (labels.clone(), held)) {
+        match self.labels.insert(key, (labels.clone(), held)) {
             Some((earlier, held)) => {
                 symbols.release(held);
                 earlier != labels

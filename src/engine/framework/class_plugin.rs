@@ -1,0 +1,74 @@
+//! What of a plugin's judgement can be kept for all pods of a class.
+//!
+//! Pods of one class (and, where a plugin reads them, of the same labels) get the same verdicts and
+//! scores as long as nothing changes that these depend on. A plugin that says on what they depend
+//! is asked again only about nodes that changed; one that does not is asked about every node in
+//! every attempt. What is kept never differs from what the plugin would say: its scalar form stays
+//! the only place where anything is decided.
+
+use std::fmt::Debug;
+
+use crate::engine::cache::nodes::Slot;
+use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::CycleState;
+
+/// A plugin whose verdicts and scores can be kept.
+pub trait ClassPlugin {
+    /// The numbers that verdicts and scores for `pod` depend on, beside the pod's class and the node
+    /// itself; what was kept holds while they are the same. `None`: nothing can be kept.
+    fn inputs(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> Option<Vec<u64>> {
+        let _ = (pod, cluster);
+        Some(Vec::new())
+    }
+
+    /// Whether namespace, labels or controller of the pod make a difference.
+    fn reads_labels(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> bool {
+        let _ = (pod, cluster);
+        false
+    }
+
+    /// Whether [`normalize`](crate::engine::framework::extension_points::ScorePlugin::normalize)
+    /// changes scores. It may depend on the greatest and the least of them only.
+    fn normalizes(&self) -> bool {
+        false
+    }
+
+    /// For a plugin that judges a node by where it lies: how places are told apart. `None`: it
+    /// judges a node by the node alone.
+    fn places(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> Option<Box<dyn Places>> {
+        let _ = (pod, cluster);
+        None
+    }
+}
+
+/// Tells places apart for one class of pods: nodes in equal places get equal verdicts and scores
+/// within one attempt, whatever they are.
+pub trait Places: Debug + Send {
+    /// Before `PreFilter`: writes into `state` what that and `PreScore` need not compute again.
+    /// `false`: what was kept is outdated, and so is every place.
+    fn provide(
+        &mut self,
+        state: &mut CycleState,
+        pod: &PodView<'_>,
+        cluster: &Snapshot<'_>,
+    ) -> bool;
+
+    /// After the choice: takes back what [`Self::provide`] wrote and what nobody reads any more.
+    fn withdraw(&self, state: &mut CycleState);
+
+    /// The node in `slot` is new or changed, or gone (`None`).
+    fn update(&mut self, pod: &PodView<'_>, slot: Slot, node: Option<&NodeView<'_>>);
+
+    /// Adds to `place` the numbers that tell where `node` lies, always as many.
+    fn place(
+        &self,
+        state: &CycleState,
+        pod: &PodView<'_>,
+        node: &NodeView<'_>,
+        place: &mut Vec<i64>,
+    );
+}
+
+/// For how many nodes each one stands that `PreScore` is given, if not for itself alone.
+#[derive(Clone, Debug)]
+pub struct Represented(pub Vec<usize>);

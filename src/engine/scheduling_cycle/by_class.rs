@@ -1,0 +1,396 @@
+//! A cycle that judges only the nodes that changed since the last pod of the class.
+//!
+//! Every verdict and score comes from the scalar forms of the plugins. Nodes that plugins cannot
+//! tell apart by their places are judged by one that stands for them.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use crate::engine::cache::nodes::Slot;
+use crate::engine::cache::snapshot::NodeView;
+use crate::engine::cache::tie_break::TieOrder;
+use crate::engine::classes::class_index::ClassIndex;
+use crate::engine::framework::class_plugin::{Places, Represented};
+use crate::engine::framework::extension_points::{
+    FilterPlugin, FilterRunner, FilterVerdict, MAX_NODE_SCORE, MIN_NODE_SCORE, PreScoreVerdict,
+    ScorePlugin,
+};
+use crate::engine::framework::{CycleState, Plugin, PluginName};
+use crate::engine::observer::{ObservedPoint, StatusCode};
+use crate::engine::scheduling_cycle::filter::Filters;
+use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
+
+/// What is kept of the class of the pod, with what it gave to the attempt.
+#[derive(Debug)]
+pub(crate) struct Begun<'c> {
+    pub(crate) index: &'c mut ClassIndex,
+    pub(crate) state: CycleState,
+}
+
+/// The best node for a pod whose class is known.
+#[derive(Debug)]
+pub(crate) struct Choice<'a> {
+    pub(crate) state: CycleState,
+    pub(crate) node: NodeView<'a>,
+    /// Its total; 0 if no other node will do.
+    pub(crate) total: i64,
+    /// How many nodes will do.
+    pub(crate) feasible_count: usize,
+}
+
+/// What filtering found.
+pub(super) enum Filtered<'a, 'c> {
+    /// Every node was looked at.
+    Nodes(Evaluation<'a>),
+    /// The class of the pod is known, and there are nodes that will do.
+    ByClass(Candidates<'a, 'c>, CycleState),
+}
+
+/// The nodes that will do.
+pub(super) struct Candidates<'a, 'c> {
+    groups: Vec<Alike<'c>>,
+    /// The first node of each group.
+    nodes: Vec<NodeView<'a>>,
+    scorers: Vec<Scorer<'a>>,
+    places: &'c [(usize, Box<dyn Places>)],
+}
+
+/// Nodes that plugins do not tell apart but by what each scores for itself.
+struct Alike<'c> {
+    place: Cow<'c, [i64]>,
+    size: usize,
+    /// The most that one of them scores for itself.
+    own: i64,
+    /// Those that do, by their places on the ring; `None`: the only one.
+    best: Option<&'c BTreeSet<(u64, Slot)>>,
+}
+
+/// What scores nodes in the attempt.
+#[derive(Clone, Copy)]
+struct Scorer<'a> {
+    index: usize,
+    plugin: &'a dyn Plugin,
+    score: &'a dyn ScorePlugin,
+    weight: i64,
+    /// It judges nodes by their places.
+    by_place: bool,
+    /// What it says is compared over all nodes before it counts.
+    is_compared: bool,
+}
+
+impl<'a> Cycle<'a> {
+    /// Which nodes will do. If none will, every node is looked at, to say why.
+    pub(super) fn filter_by_class<'c>(
+        &self,
+        index: &'c mut ClassIndex,
+        mut evaluation: Evaluation<'a>,
+        skipped: &BTreeSet<PluginName>,
+    ) -> Result<Filtered<'a, 'c>, Interruption> {
+        let candidates = self.observe_filter(StatusCode::of_result, || {
+            let candidates = self.candidates(index, &mut evaluation.state, skipped);
+            if candidates.is_none() {
+                let nodes: Vec<_> = self.cluster.nodes().collect();
+                self.judge(&nodes, &mut evaluation, &mut Filters::new(self, skipped))?;
+            }
+            Ok(candidates)
+        })?;
+        Ok(match candidates {
+            Some(candidates) => Filtered::ByClass(candidates, evaluation.state),
+            None => Filtered::Nodes(evaluation),
+        })
+    }
+
+    /// The nodes that will do. Judges those that changed since the last pod of the class. `None`:
+    /// none will do, or something cannot be judged; only a look at every node tells why.
+    fn candidates<'c>(
+        &self,
+        index: &'c mut ClassIndex,
+        state: &mut CycleState,
+        skipped: &BTreeSet<PluginName>,
+    ) -> Option<Candidates<'a, 'c>> {
+        let scorers = self.scorers(index, state)?;
+        self.judge_changed(index, state, skipped, &scorers)?;
+        let filters = self.place_filters(index, skipped);
+        let (mut groups, mut nodes) = (Vec::new(), Vec::new());
+        for group in index.ranking.groups() {
+            let (own, best) = group.best()?;
+            let node = self.cluster.node_in(best.first()?.1)?;
+            if fits(&filters, state, self, &node)? {
+                groups.push(Alike {
+                    place: Cow::Borrowed(group.place()),
+                    size: group.len(),
+                    own,
+                    best: Some(best),
+                });
+                nodes.push(node);
+            }
+        }
+        for slot in &index.promised {
+            let node = self.cluster.node_in(*slot)?;
+            match self.run_filters(state, &self.pod, &node) {
+                FilterVerdict::Fits => {}
+                FilterVerdict::Rejected(_) => continue,
+                FilterVerdict::Failed(_) => return None,
+            }
+            let mut place = Vec::new();
+            let own = self.rank(index, state, &node, &scorers, &mut place)?;
+            groups.push(Alike {
+                place: Cow::Owned(place),
+                size: 1,
+                own,
+                best: None,
+            });
+            nodes.push(node);
+        }
+        (!groups.is_empty()).then_some(Candidates {
+            groups,
+            nodes,
+            scorers,
+            places: &index.places,
+        })
+    }
+
+    /// The best of the nodes that will do. `None` if something cannot be judged.
+    pub(super) fn choose(
+        &self,
+        mut candidates: Candidates<'a, '_>,
+        mut state: CycleState,
+    ) -> Option<Choice<'a>> {
+        let sizes = candidates.groups.iter().map(|group| group.size);
+        let feasible_count = sizes.clone().sum();
+        let (node, total) = if feasible_count == 1 {
+            (*candidates.nodes.first()?, 0)
+        } else {
+            state.write(Represented(sizes.collect()));
+            self.best_of(&mut candidates, &mut state)?
+        };
+        state.remove::<Represented>();
+        for (_, places) in candidates.places {
+            places.withdraw(&mut state);
+        }
+        Some(Choice {
+            state,
+            node,
+            total,
+            feasible_count,
+        })
+    }
+
+    fn best_of(
+        &self,
+        candidates: &mut Candidates<'a, '_>,
+        state: &mut CycleState,
+    ) -> Option<(NodeView<'a>, i64)> {
+        self.observe(ObservedPoint::PreScore, of_option, || {
+            candidates.keep_scorers_that_take_part(self, state)
+        })?;
+        let totals = self.observe(ObservedPoint::Score, of_option, || {
+            candidates.totals(self, state)
+        })?;
+        let greatest = *totals.iter().max()?;
+        let order = TieOrder::new(self.tie_break, self.seed, &self.pod.info.uid);
+        let groups = candidates.groups.iter().zip(&candidates.nodes).zip(&totals);
+        let best = groups.filter(|(_, total)| **total == greatest);
+        let first = best.filter_map(|((group, node), _)| match group.best {
+            Some(best) => order.first(best, self.cluster),
+            None => Some(*node),
+        });
+        Some((first.min_by_key(|node| order.rank(node))?, greatest))
+    }
+
+    /// What scores in the attempt. `PreScore` of what judges a node by itself is run here, since it
+    /// does not depend on the other nodes.
+    fn scorers(&self, index: &ClassIndex, state: &mut CycleState) -> Option<Vec<Scorer<'a>>> {
+        let mut scorers = Vec::with_capacity(self.profile.points.score.len());
+        for &(plugin_index, weight) in &self.profile.points.score {
+            let plugin = self.profile.plugin(plugin_index);
+            let scorer = Scorer {
+                index: plugin_index,
+                plugin,
+                score: plugin.as_score()?,
+                weight,
+                by_place: index.judges_by_place(plugin_index),
+                is_compared: plugin.as_class_plugin()?.normalizes(),
+            };
+            if scorer.by_place || scorer.takes_part(self, state, &[])? {
+                scorers.push(scorer);
+            }
+        }
+        Some(scorers)
+    }
+
+    fn place_filters(
+        &self,
+        index: &ClassIndex,
+        skipped: &BTreeSet<PluginName>,
+    ) -> Vec<&'a dyn FilterPlugin> {
+        let filters = self.profile.points.filter.iter();
+        filters
+            .filter(|plugin| index.judges_by_place(**plugin))
+            .map(|plugin| self.profile.plugin(*plugin))
+            .filter(|plugin| !skipped.contains(plugin.name()))
+            .filter_map(|plugin| plugin.as_filter())
+            .collect()
+    }
+
+    fn judge_changed(
+        &self,
+        index: &mut ClassIndex,
+        state: &CycleState,
+        skipped: &BTreeSet<PluginName>,
+        scorers: &[Scorer<'a>],
+    ) -> Option<()> {
+        let by_place = |plugin: usize| index.judges_by_place(plugin);
+        let mut filters = Filters::of(self, skipped, |plugin| !by_place(plugin));
+        let mut place = Vec::new();
+        while let Some(slot) = index.dirty.last().copied() {
+            let node = self.cluster.node_in(slot);
+            let is_promised = index.note_promised(slot, node.as_ref(), self.cluster);
+            let node = node.filter(|_| !is_promised);
+            let fitting = match node {
+                Some(node) => match filters.run(state, &self.pod, &node) {
+                    FilterVerdict::Fits => Some(node),
+                    FilterVerdict::Rejected(_) => None,
+                    FilterVerdict::Failed(_) => return None,
+                },
+                None => None,
+            };
+            match fitting {
+                Some(node) => {
+                    place.clear();
+                    let own = self.rank(index, state, &node, scorers, &mut place)?;
+                    let ring = node.ring_position();
+                    index.ranking.put(slot, ring, &place, own);
+                }
+                None => index.ranking.remove(slot),
+            }
+            index.dirty.pop();
+        }
+        Some(())
+    }
+
+    /// What a node scores for itself. What is to be compared, and where it lies, goes to `place`.
+    fn rank(
+        &self,
+        index: &ClassIndex,
+        state: &CycleState,
+        node: &NodeView<'a>,
+        scorers: &[Scorer<'a>],
+        place: &mut Vec<i64>,
+    ) -> Option<i64> {
+        let mut own = 0;
+        for scorer in scorers.iter().filter(|scorer| !scorer.by_place) {
+            let raw = scorer.score.score(state, &self.pod, node).ok()?;
+            if scorer.is_compared {
+                place.push(raw);
+            } else {
+                own += in_range(raw)? * scorer.weight;
+            }
+        }
+        for (_, places) in &index.places {
+            places.place(state, &self.pod, node, place);
+        }
+        Some(own)
+    }
+}
+
+fn fits(
+    filters: &[&dyn FilterPlugin],
+    state: &CycleState,
+    cycle: &Cycle<'_>,
+    node: &NodeView<'_>,
+) -> Option<bool> {
+    for filter in filters {
+        match filter.filter(state, &cycle.pod, node) {
+            FilterVerdict::Fits => {}
+            FilterVerdict::Rejected(_) => return Some(false),
+            FilterVerdict::Failed(_) => return None,
+        }
+    }
+    Some(true)
+}
+
+fn in_range(score: i64) -> Option<i64> {
+    (MIN_NODE_SCORE..=MAX_NODE_SCORE)
+        .contains(&score)
+        .then_some(score)
+}
+
+fn of_option<T>(outcome: &Option<T>) -> StatusCode {
+    match outcome {
+        Some(_) => StatusCode::Success,
+        None => StatusCode::Error,
+    }
+}
+
+// === impl Candidates ===
+
+impl<'a> Candidates<'a, '_> {
+    /// Runs `PreScore` of what scores by places; it sees one node of each group.
+    fn keep_scorers_that_take_part(
+        &mut self,
+        cycle: &Cycle<'a>,
+        state: &mut CycleState,
+    ) -> Option<()> {
+        let mut taking_part = Vec::with_capacity(self.scorers.len());
+        for scorer in &self.scorers {
+            if !scorer.by_place || scorer.takes_part(cycle, state, &self.nodes)? {
+                taking_part.push(*scorer);
+            }
+        }
+        self.scorers = taking_part;
+        Some(())
+    }
+
+    /// The best total of each group.
+    fn totals(&self, cycle: &Cycle<'a>, state: &CycleState) -> Option<Vec<i64>> {
+        let mut totals: Vec<i64> = self.groups.iter().map(|group| group.own).collect();
+        let mut in_place = 0;
+        for scorer in &self.scorers {
+            let mut scores = if scorer.by_place {
+                let nodes = self.nodes.iter();
+                let scores = nodes.map(|node| scorer.score.score(state, &cycle.pod, node).ok());
+                scores.collect::<Option<Vec<i64>>>()?
+            } else if scorer.is_compared {
+                in_place += 1;
+                let groups = self.groups.iter();
+                groups.map(|group| group.place[in_place - 1]).collect()
+            } else {
+                continue;
+            };
+            let (pod, nodes) = (&cycle.pod, &self.nodes);
+            scorer
+                .score
+                .normalize(state, pod, nodes, &mut scores)
+                .ok()?;
+            for (total, score) in totals.iter_mut().zip(scores) {
+                *total += in_range(score)? * scorer.weight;
+            }
+        }
+        Some(totals)
+    }
+}
+
+// === impl Scorer ===
+
+impl Scorer<'_> {
+    /// Runs its `PreScore`, if the profile has it. `None` if that fails.
+    fn takes_part(
+        &self,
+        cycle: &Cycle<'_>,
+        state: &mut CycleState,
+        nodes: &[NodeView<'_>],
+    ) -> Option<bool> {
+        if !cycle.profile.points.pre_score.contains(&self.index) {
+            return Some(true);
+        }
+        let Some(pre_score) = self.plugin.as_pre_score() else {
+            return Some(true);
+        };
+        match pre_score.pre_score(state, &cycle.pod, nodes) {
+            PreScoreVerdict::Proceed => Some(true),
+            PreScoreVerdict::Skip => Some(false),
+            PreScoreVerdict::Failed(_) => None,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! How nodes are told apart by the domains in which they lie.
+
+use crate::engine::cache::nodes::Slot;
+use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::framework::CycleState;
+use crate::engine::framework::class_plugin::{ClassPlugin, Places};
+use crate::model::node_selector::NodeLabels;
+use crate::model::symbols::Symbol;
+use crate::plugins::inter_pod_affinity::InterPodAffinity;
+use crate::plugins::inter_pod_affinity::filtering::Filtering;
+use crate::plugins::inter_pod_affinity::scoring::Scoring;
+
+/// Stands for a domain that a node does not have.
+const NO_DOMAIN: i64 = i64::MIN;
+
+/// Nodes are told apart by their domains, and where a domain is one node by what is counted there.
+#[derive(Debug)]
+struct AffinityPlaces {
+    plugin: InterPodAffinity,
+    hostname: Symbol,
+    /// The keys that filters read, then those that scores read; none before the first attempt.
+    keys: Option<[Vec<Symbol>; 2]>,
+}
+
+impl ClassPlugin for InterPodAffinity {
+    /// Selectors may look at the labels of namespaces.
+    fn inputs(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> Option<Vec<u64>> {
+        let is_valid = pod.class.affinity.invalid.is_none();
+        is_valid.then(|| vec![cluster.topology().namespaces.generation()])
+    }
+
+    fn reads_labels(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> bool {
+        !pod.class.affinity.is_empty() || !cluster.topology().carried.is_empty()
+    }
+
+    fn normalizes(&self) -> bool {
+        true
+    }
+
+    fn places(&self, _: &PodView<'_>, cluster: &Snapshot<'_>) -> Option<Box<dyn Places>> {
+        Some(Box::new(AffinityPlaces {
+            plugin: *self,
+            hostname: cluster.vocabulary().hostname_label(),
+            keys: None,
+        }))
+    }
+}
+
+impl Places for AffinityPlaces {
+    fn provide(
+        &mut self,
+        state: &mut CycleState,
+        pod: &PodView<'_>,
+        cluster: &Snapshot<'_>,
+    ) -> bool {
+        let filtering = Filtering::of(pod, *cluster);
+        let scoring = Scoring::of(&self.plugin, pod, *cluster);
+        let (Some(filtering), Ok(scoring)) = (filtering, scoring) else {
+            return false;
+        };
+        let keys = [
+            filtering.topology_keys().collect(),
+            scoring.topology_keys().collect(),
+        ];
+        let is_current = self.keys.as_ref().is_none_or(|known| *known == keys);
+        self.keys = Some(keys);
+        state.write(filtering);
+        state.write(scoring);
+        is_current
+    }
+
+    fn withdraw(&self, state: &mut CycleState) {
+        state.remove::<Filtering>();
+        state.remove::<Scoring>();
+    }
+
+    fn update(&mut self, _: &PodView<'_>, _: Slot, _: Option<&NodeView<'_>>) {}
+
+    fn place(
+        &self,
+        state: &CycleState,
+        _: &PodView<'_>,
+        node: &NodeView<'_>,
+        place: &mut Vec<i64>,
+    ) {
+        let domain = |key: Symbol| node.label(key).map_or(NO_DOMAIN, Symbol::number);
+        if let Some(filtering) = state.read::<Filtering>() {
+            for (key, count) in filtering.topology_keys().zip(filtering.counts_at(node)) {
+                place.push(match count {
+                    Some(count) if key == self.hostname => i64::from(count > 0),
+                    _ => domain(key),
+                });
+            }
+        }
+        if let Some(scoring) = state.read::<Scoring>() {
+            for (key, score) in scoring.topology_keys().zip(scoring.scores_at(node)) {
+                place.push(match score {
+                    Some(score) if key == self.hostname => score,
+                    _ => domain(key),
+                });
+            }
+        }
+    }
+}
