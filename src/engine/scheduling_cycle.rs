@@ -8,6 +8,7 @@ mod filter;
 mod filter_runner;
 mod nominated;
 mod post_filter;
+mod preemption_extenders;
 mod sampling;
 mod score;
 mod select;
@@ -108,7 +109,7 @@ impl<'a> Cycle<'a> {
 
     fn evaluate(&self, mut evaluation: Evaluation<'a>) -> Result<Evaluation<'a>, Interruption> {
         if evaluation.feasible.is_empty() {
-            self.post_filter(&mut evaluation);
+            self.post_filter(&mut evaluation)?;
             return Ok(evaluation);
         }
         if evaluation.feasible.len() == 1 {

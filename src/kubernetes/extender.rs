@@ -11,6 +11,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -20,10 +21,11 @@ use parking_lot::Mutex;
 
 use crate::apis::extender::Extender;
 use crate::engine::effect::Effect;
-use crate::engine::framework::extender::{Answer, Question, Subject};
+use crate::engine::framework::extender::{Answer, Candidates, Question, Subject};
 use crate::kubernetes::extender::body::Chunks;
 use crate::kubernetes::extender::http_client::HttpClient;
 use crate::kubernetes::extender::whole_objects::WholeObjects;
+use crate::model::pod_info::{PodKey, PodUid};
 
 /// The connections to each extender that a profile has.
 type Clients = Vec<(Weak<Extender>, HttpClient)>;
@@ -49,6 +51,9 @@ impl Extenders {
         let answer = match &question.subject {
             Subject::Filter { nodes, .. } => self.filter(effect, question, nodes).await,
             Subject::Prioritize { nodes } => self.prioritize(effect, question, nodes).await,
+            Subject::Preempt { candidates, names } => {
+                self.preempt(effect, question, candidates, names).await
+            }
         };
         answer.unwrap_or_else(Answer::Failed)
     }
@@ -90,6 +95,26 @@ impl Extenders {
             )
             .await?;
         wire::scores(&answer).map(Answer::Prioritized)
+    }
+
+    async fn preempt(
+        &self,
+        effect: &Effect,
+        question: &Question,
+        candidates: &Candidates,
+        names: &BTreeMap<PodUid, PodKey>,
+    ) -> Result<Answer, String> {
+        let extender = &question.extender;
+        let pod = self.objects.pod(effect, question.attempt).await?;
+        let arguments = if extender.node_cache_capable {
+            wire::about_victims(pod, candidates)
+        } else {
+            let victims = self.objects.pods(names).await?;
+            wire::about_whole_victims(pod, candidates, &victims)
+        };
+        let (verb, limit) = (&extender.preempt_verb, extender.timeout());
+        let answer = self.call(extender, verb, arguments, limit).await?;
+        wire::candidates(&answer).map(Answer::Preempted)
     }
 
     /// Has the extender bind the pod of `effect`, within `limit`. The error is what upstream says;

@@ -6,6 +6,7 @@
 mod candidate;
 mod disruption_budgets;
 mod dry_run;
+mod extenders;
 
 use crate::apis::plugin_args::DefaultPreemptionArgs;
 use crate::engine::cache::snapshot::{PodView, Snapshot};
@@ -153,7 +154,14 @@ impl PostFilterPlugin for DefaultPreemption {
             return PostFilterVerdict::Rejected(rejection(reason));
         }
         let mut found = self.find(attempt);
-        if let Some((best, choice)) = candidate::best(std::mem::take(&mut found.candidates)) {
+        let mut candidates = std::mem::take(&mut found.candidates);
+        if !candidates.is_empty() && attempt.extenders.are_asked() {
+            candidates = match extenders::narrow(attempt, candidates) {
+                Ok(left) => left,
+                Err(verdict) => return verdict,
+            };
+        }
+        if let Some((best, choice)) = candidate::best(candidates) {
             let (node, victims) = (best.node.name(), best.victims.len());
             return PostFilterVerdict::Nominated {
                 node: node.clone(),

@@ -215,6 +215,15 @@ impl Arena {
         Ok(client.request(request).await?)
     }
 
+    /// Makes priority classes.
+    pub(crate) async fn priorities(&self, classes: &[(&str, i32)]) -> anyhow::Result<()> {
+        let classes = classes.iter().map(|(name, value)| {
+            json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                "metadata": {"name": name}, "value": value})
+        });
+        objects::create(&self.control_plane.client(), classes).await
+    }
+
     pub(crate) fn stop(self) -> anyhow::Result<()> {
         drop((self.upstream, self.replica, self.extender));
         self.control_plane.stop()

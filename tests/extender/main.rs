@@ -14,6 +14,7 @@
 mod arena;
 #[path = "../harness/mod.rs"]
 mod harness;
+mod preemption;
 mod slow;
 
 use serde_json::{Value, json};

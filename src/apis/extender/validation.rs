@@ -23,11 +23,6 @@ pub(crate) fn check(extenders: &[Extender], path: &str) -> Vec<ProfileProblem> {
         let path = format!("{path}[{i}]");
         check_address(extender, &path, &mut problems);
         check_weight(extender, &path, &mut problems);
-        if !extender.preempt_verb.is_empty() {
-            let field = format!("{path}.preemptVerb");
-            let message = "extenders are not asked about preemptions yet";
-            problems.add(field, message, "remove it");
-        }
         for (j, resource) in extender.managed_resources.iter().enumerate() {
             let field = format!("{path}.managedResources[{j}].name");
             check_resource(&resource.name, &field, &mut problems);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::apis::extender::Extender as Config;
 use crate::engine::cache::snapshot::PodView;
 use crate::engine::framework::plugin::PluginName;
+use crate::model::pod_info::{PodKey, PodUid};
 use crate::model::symbols::{Symbol, SymbolScope};
 
 /// The plugin name of nodes that an extender rejected (`framework.ExtenderName`).
@@ -49,6 +50,25 @@ pub enum Subject {
         /// The nodes that will do.
         nodes: Vec<Arc<str>>,
     },
+    /// On which nodes room may be made, and whom each is to lose.
+    Preempt {
+        /// The nodes where evictions help.
+        candidates: Candidates,
+        /// The names of the pods that are to go.
+        names: BTreeMap<PodUid, PodKey>,
+    },
+}
+
+/// Nodes where room could be made, by name.
+pub type Candidates = BTreeMap<Arc<str>, Victims>;
+
+/// Whom a node is to lose (`extenderv1.MetaVictims`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Victims {
+    /// The pods, the most important first.
+    pub pods: Vec<PodUid>,
+    /// How many of them a budget protects.
+    pub violations: i64,
 }
 
 /// What was answered. An attempt that resumes holds the answers it has got so far.
@@ -58,6 +78,8 @@ pub enum Answer {
     Filtered(Filtered),
     /// To [`Subject::Prioritize`]: scores 0..=10 by node; missing is 0.
     Prioritized(BTreeMap<Arc<str>, i64>),
+    /// To [`Subject::Preempt`]: the nodes that are left, and whom each is to lose.
+    Preempted(Candidates),
     /// There is none, for this reason.
     Failed(String),
 }
@@ -73,6 +95,26 @@ pub struct Filtered {
     pub failed: BTreeMap<Arc<str>, String>,
     /// Likewise, and evictions cannot help.
     pub unresolvable: BTreeMap<Arc<str>, String>,
+}
+
+/// What the extenders of a profile make of the candidates of a preemption.
+pub trait PreemptionExtenders {
+    /// Whether one is to be asked about the pod at all.
+    fn are_asked(&self) -> bool;
+
+    /// Lets each narrow what the ones before have left (`callExtenders`).
+    fn process(&self, candidates: Candidates) -> Processed;
+}
+
+/// The answer of [`PreemptionExtenders::process`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Processed {
+    /// These are left.
+    Left(Candidates),
+    /// This has to be asked first; the attempt waits.
+    Ask(Box<Question>),
+    /// One that must not be ignored failed.
+    Failed(String),
 }
 
 impl Extender {
@@ -105,6 +147,11 @@ impl Extender {
         !self.config.prioritize_verb.is_empty()
     }
 
+    /// Whether it has a say in preemptions (`SupportsPreemption`).
+    pub fn preempts(&self) -> bool {
+        !self.config.preempt_verb.is_empty()
+    }
+
     /// Whether it binds (`IsBinder`).
     pub fn binds(&self) -> bool {
         !self.config.bind_verb.is_empty()
@@ -121,7 +168,8 @@ impl Question {
                     promised: other, ..
                 },
             ) => promised == other,
-            (Subject::Prioritize { .. }, Subject::Prioritize { .. }) => true,
+            (Subject::Prioritize { .. }, Subject::Prioritize { .. })
+            | (Subject::Preempt { .. }, Subject::Preempt { .. }) => true,
             _ => false,
         };
         same_subject && self.position == other.position && self.extender == other.extender

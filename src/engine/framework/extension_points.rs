@@ -9,6 +9,7 @@ use crate::engine::cache::topology::counted_terms::CountedTerm;
 use crate::engine::effect::{EffectAction, EffectOutcome};
 use crate::engine::framework::cluster_event::{ClusterEventKind, HintScope, QueueingHint};
 use crate::engine::framework::cycle_state::CycleState;
+use crate::engine::framework::extender::Question;
 use crate::engine::framework::failed_attempt::FailedAttempt;
 use crate::engine::framework::preemption_choice::PreemptionChoice;
 use crate::engine::framework::reservations::Reservations;
@@ -187,6 +188,8 @@ pub enum PostFilterVerdict {
     Hopeless(Rejection),
     /// The plugin failed; its text becomes part of the message.
     Failed(PluginError),
+    /// An extender has to be asked first; the plugin is asked again when it has answered.
+    Ask(Box<Question>),
 }
 
 /// Once per attempt, with the nodes that fit.

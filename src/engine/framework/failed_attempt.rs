@@ -6,6 +6,7 @@ use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::cache::tie_break::TieOrder;
 use crate::engine::framework::cycle_state::CycleState;
 use crate::engine::framework::earlier_preemptions::EarlierPreemptions;
+use crate::engine::framework::extender::PreemptionExtenders;
 use crate::engine::framework::extension_points::FilterRunner;
 use crate::engine::framework::status::{Rejection, RejectionKind};
 
@@ -28,6 +29,8 @@ pub struct FailedAttempt<'a> {
     pub earlier: &'a EarlierPreemptions,
     /// Judges hypotheses.
     pub filters: &'a dyn FilterRunner,
+    /// Who has a say about evictions.
+    pub extenders: &'a dyn PreemptionExtenders,
 }
 
 impl<'a> FailedAttempt<'a> {

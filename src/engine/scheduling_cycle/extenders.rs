@@ -149,7 +149,12 @@ impl<'a> Cycle<'a> {
             })
     }
 
-    fn question(&self, position: usize, extender: &Extender, subject: Subject) -> Question {
+    pub(super) fn question(
+        &self,
+        position: usize,
+        extender: &Extender,
+        subject: Subject,
+    ) -> Question {
         Question {
             extender: Arc::clone(&extender.config),
             position,
@@ -158,7 +163,7 @@ impl<'a> Cycle<'a> {
         }
     }
 
-    fn answer_to(&self, question: &Question) -> Option<(&'a Question, &'a Answer)> {
+    pub(super) fn answer_to(&self, question: &Question) -> Option<(&'a Question, &'a Answer)> {
         let answers = self.answers.iter();
         let mut like = answers.filter(|(asked, _)| asked.is_like(question));
         like.next().map(|(asked, answer)| (asked, answer))
@@ -174,7 +179,9 @@ fn filtered<'b>(asked: &Question, answer: &'b Answer) -> Result<&'b Filtered, St
     let filtered = match answer {
         Answer::Filtered(filtered) => filtered,
         Answer::Failed(message) => return Err(message.clone()),
-        Answer::Prioritized(_) => return Err("the extender scored instead of filtering".to_owned()),
+        Answer::Prioritized(_) | Answer::Preempted(_) => {
+            return Err("the extender answered another question".to_owned());
+        }
     };
     let Subject::Filter { nodes, .. } = &asked.subject else {
         return Ok(filtered);

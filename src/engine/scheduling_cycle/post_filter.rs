@@ -8,7 +8,7 @@ use crate::engine::framework::failed_attempt::FailedAttempt;
 use crate::engine::framework::preemption_choice::PreemptionChoice;
 use crate::engine::framework::{PluginName, Rejection};
 use crate::engine::observer::{ObservedPoint, StatusCode};
-use crate::engine::scheduling_cycle::{Cycle, Evaluation};
+use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
 use crate::model::pod_info::PodUid;
 
 /// What becomes of the nomination of a pod that fits nowhere (`NominatingInfo`).
@@ -40,18 +40,22 @@ pub struct PlannedPreemption {
 
 impl<'a> Cycle<'a> {
     /// Asks what can be done about a pod that fits nowhere. In a cluster without nodes nothing can.
-    pub(super) fn post_filter(&self, evaluation: &mut Evaluation<'a>) {
+    pub(super) fn post_filter(&self, evaluation: &mut Evaluation<'a>) -> Result<(), Interruption> {
         if self.cluster.is_empty() || self.profile.points.post_filter.is_empty() {
-            return;
+            return Ok(());
         }
-        self.observe(
+        let status = self.observe(
             ObservedPoint::PostFilter,
-            |status| *status,
+            |status: &Result<_, _>| *status.as_ref().unwrap_or(&StatusCode::Wait),
             || self.run_post_filters(evaluation),
         );
+        status.map(|_| ())
     }
 
-    fn run_post_filters(&self, evaluation: &mut Evaluation<'a>) -> StatusCode {
+    fn run_post_filters(
+        &self,
+        evaluation: &mut Evaluation<'a>,
+    ) -> Result<StatusCode, Interruption> {
         let mut reasons = Vec::new();
         let mut status = StatusCode::Unschedulable;
         let mut nomination = Nomination::Kept;
@@ -83,6 +87,9 @@ impl<'a> Cycle<'a> {
                 }
                 PostFilterVerdict::Rejected(rejection) => (rejection, false),
                 PostFilterVerdict::Hopeless(rejection) => (rejection, true),
+                PostFilterVerdict::Ask(question) => {
+                    return Err(Interruption::Questions(vec![*question]));
+                }
                 PostFilterVerdict::Failed(error) => {
                     nomination = Nomination::Kept;
                     reasons = vec![error.message];
@@ -105,7 +112,7 @@ impl<'a> Cycle<'a> {
         }
         evaluation.nomination = nomination;
         evaluation.diagnosis.post_filter_message = reasons.join(", ");
-        status
+        Ok(status)
     }
 
     fn failed_attempt<'b>(&'b self, evaluation: &'b Evaluation<'a>) -> FailedAttempt<'b> {
@@ -118,6 +125,7 @@ impl<'a> Cycle<'a> {
             ties: TieOrder::new(self.tie_break, self.seed, &self.pod.info.uid),
             earlier: &self.earlier,
             filters: self,
+            extenders: self,
         }
     }
 }

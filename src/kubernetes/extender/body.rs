@@ -18,6 +18,10 @@ impl Chunks {
         self.0.push_back(chunk.into());
     }
 
+    pub(super) fn extend(&mut self, chunk: Option<Bytes>) {
+        self.0.extend(chunk);
+    }
+
     /// How many bytes there are.
     pub(super) fn len(&self) -> usize {
         self.0.iter().map(Bytes::len).sum()

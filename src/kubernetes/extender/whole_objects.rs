@@ -19,7 +19,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info, warn};
 
 use crate::engine::effect::Effect;
-use crate::model::pod_info::PodUid;
+use crate::model::pod_info::{PodKey, PodUid};
 
 /// How long reading a pod or a node may take.
 const READ_LIMIT: Duration = Duration::from_secs(4);
@@ -29,6 +29,10 @@ const LIST_LIMIT: Duration = Duration::from_secs(30);
 const UNUSED: Duration = Duration::from_mins(10);
 /// Nodes that the watch has not seen yet are read one by one, at most these many at a time.
 const READ_SINGLY_MAX: usize = 32;
+/// Victims that are sent whole at most.
+const VICTIMS_MAX: usize = 1024;
+/// Victims that are read at a time.
+const READS_AT_ONCE: usize = 16;
 /// Pods that are kept for the later questions of their attempts: more than profiles run.
 const PODS_KEPT: usize = 128;
 
@@ -59,6 +63,49 @@ impl WholeObjects {
         }
     }
 
+    /// The pods called `names` as JSON. One that is gone, or whose name was given away, is left out.
+    pub(super) async fn pods(
+        &self,
+        names: &BTreeMap<PodUid, PodKey>,
+    ) -> Result<BTreeMap<PodUid, Bytes>, String> {
+        if names.len() > VICTIMS_MAX {
+            return Err(format!(
+                "{} pods are too many to be sent whole to an extender: make it nodeCacheCapable or \
+                 let preemptions try fewer nodes",
+                names.len()
+            ));
+        }
+        let reads = futures::stream::iter(names.clone()).map(|(uid, key)| {
+            let objects = self.clone();
+            async move { (objects.read_pod(&key, &uid).await, uid) }
+        });
+        let mut reads = std::pin::pin!(reads.buffer_unordered(READS_AT_ONCE));
+        let mut pods = BTreeMap::new();
+        while let Some(read) = reads.next().await {
+            let (pod, uid) = read;
+            if let Some(pod) = pod? {
+                pods.insert(uid, pod);
+            }
+        }
+        Ok(pods)
+    }
+
+    /// `None`: it is gone.
+    async fn read_pod(&self, key: &PodKey, uid: &PodUid) -> Result<Option<Bytes>, String> {
+        let resource = ApiResource::erase::<core::Pod>(&());
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), &key.namespace, &resource);
+        match timeout(READ_LIMIT, api.get_opt(&key.name)).await {
+            Ok(Ok(pod)) => Ok(pod
+                .filter(|pod| pod.uid().as_deref() == Some(&*uid.0))
+                .map(as_json)),
+            Ok(Err(error)) => Err(format!("pod \"{key}\" cannot be read: {error}")),
+            Err(_elapsed) => Err(format!(
+                "pod \"{key}\" cannot be read: the API server did not answer within {READ_LIMIT:?}"
+            )),
+        }
+    }
+
     /// The pod of `effect` as JSON; read once an attempt.
     pub(super) async fn pod(&self, effect: &Effect, attempt: u32) -> Result<Bytes, String> {
         let of_attempt =
@@ -66,24 +113,13 @@ impl WholeObjects {
         if let Some((.., pod)) = self.pods.lock().iter().find(of_attempt) {
             return Ok(pod.clone());
         }
-        let resource = ApiResource::erase::<core::Pod>(&());
-        let api: Api<DynamicObject> =
-            Api::namespaced_with(self.client.clone(), &effect.pod.namespace, &resource);
-        let read = timeout(READ_LIMIT, api.get(&effect.pod.name)).await;
-        let failed = |why: String| format!("pod \"{}\" cannot be read: {why}", effect.pod);
-        let pod = match read {
-            Ok(Ok(pod)) => pod,
-            Ok(Err(error)) => return Err(failed(error.to_string())),
-            Err(_elapsed) => {
-                return Err(failed(format!(
-                    "the API server did not answer within {READ_LIMIT:?}"
-                )));
-            }
-        };
-        if pod.uid().as_deref() != Some(&*effect.uid.0) {
-            return Err(failed("another pod has its name".to_owned()));
-        }
-        let pod = as_json(pod);
+        let read = self.read_pod(&effect.pod, &effect.uid).await?;
+        let pod = read.ok_or_else(|| {
+            format!(
+                "pod \"{}\" cannot be read: it is gone, or another one has its name",
+                effect.pod
+            )
+        })?;
         let mut pods = self.pods.lock();
         pods.retain(|(uid, ..)| *uid != effect.uid);
         pods.push_back((effect.uid.clone(), attempt, pod.clone()));

@@ -8,9 +8,10 @@ use bytes::Bytes;
 use serde_json::json;
 
 use crate::engine::effect::Effect;
-use crate::engine::framework::extender::Filtered;
+use crate::engine::framework::extender::{Candidates, Filtered, Victims};
 use crate::kubernetes::extender::body::Chunks;
 use crate::kubernetes::extender::go_json::{self, go_struct};
+use crate::model::pod_info::PodUid;
 
 go_struct! {
     /// `ExtenderFilterResult`.
@@ -53,6 +54,28 @@ go_struct! {
 }
 
 go_struct! {
+    /// `ExtenderPreemptionResult`.
+    struct PreemptionResult {
+        candidates: BTreeMap<String, Option<MetaVictims>> = "NodeNameToMetaVictims",
+    }
+}
+
+go_struct! {
+    /// `MetaVictims`.
+    struct MetaVictims {
+        pods: Vec<MetaPod> = "Pods",
+        violations: i64 = "NumPDBViolations",
+    }
+}
+
+go_struct! {
+    /// `MetaPod`.
+    struct MetaPod {
+        uid: String = "UID",
+    }
+}
+
+go_struct! {
     /// `ExtenderBindingResult`.
     struct BindingResult {
         error: String = "Error",
@@ -84,6 +107,69 @@ pub(super) fn about_nodes(pod: Bytes, nodes: Vec<Bytes>) -> Chunks {
     }
     arguments.push(&b"]},\"NodeNames\":null}"[..]);
     arguments
+}
+
+/// `ExtenderPreemptionArgs` for an extender that knows the pods on the nodes.
+pub(super) fn about_victims(pod: Bytes, candidates: &Candidates) -> Chunks {
+    let mut victims = serde_json::Map::new();
+    for (node, of_node) in candidates {
+        let pods = of_node.pods.iter();
+        let pods: Vec<_> = pods.map(|uid| json!({"UID": &*uid.0})).collect();
+        let of_node = json!({"Pods": pods, "NumPDBViolations": of_node.violations});
+        victims.insert(node.to_string(), of_node);
+    }
+    let mut arguments = Chunks::default();
+    arguments.push(&b"{\"Pod\":"[..]);
+    arguments.push(pod);
+    let victims = serde_json::Value::from(victims);
+    arguments.push(format!(
+        ",\"NodeNameToVictims\":null,\"NodeNameToMetaVictims\":{victims}}}"
+    ));
+    arguments
+}
+
+/// `ExtenderPreemptionArgs` with whole pods; those that are gone are left out.
+pub(super) fn about_whole_victims(
+    pod: Bytes,
+    candidates: &Candidates,
+    whole: &BTreeMap<PodUid, Bytes>,
+) -> Chunks {
+    let mut arguments = Chunks::default();
+    arguments.push(&b"{\"Pod\":"[..]);
+    arguments.push(pod);
+    let mut before = ",\"NodeNameToVictims\":{";
+    for (node, victims) in candidates {
+        let (node, violations) = (json!(&**node), victims.violations);
+        arguments.push(format!(
+            "{before}{node}:{{\"NumPDBViolations\":{violations},\"Pods\":["
+        ));
+        let mut pods = victims.pods.iter().filter_map(|uid| whole.get(uid));
+        arguments.extend(pods.next().cloned());
+        for pod in pods {
+            arguments.push(&b","[..]);
+            arguments.push(pod.clone());
+        }
+        arguments.push(&b"]}"[..]);
+        before = ",";
+    }
+    arguments.push(&b"},\"NodeNameToMetaVictims\":null}"[..]);
+    arguments
+}
+
+/// The answer to a preemption.
+pub(super) fn candidates(answer: &Bytes) -> Result<Candidates, String> {
+    let result: PreemptionResult = go_json::read(answer)?;
+    let victims = |told: MetaVictims| Victims {
+        pods: told
+            .pods
+            .into_iter()
+            .map(|pod| PodUid(pod.uid.into()))
+            .collect(),
+        violations: told.violations,
+    };
+    let told = result.candidates.into_iter();
+    let told = told.map(|(node, told)| (node.into(), victims(told.unwrap_or_default())));
+    Ok(told.collect())
 }
 
 /// The answer to a filter. An extender that knows the nodes names them, or shows them if it names

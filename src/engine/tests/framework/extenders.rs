@@ -1,6 +1,7 @@
 //! Voices from outside.
 
 mod bindings;
+mod preemptions;
 
 use std::collections::BTreeMap;
 
@@ -51,9 +52,14 @@ impl Driver {
                 return outcome;
             }
             for (id, question) in self.questions() {
-                let (Subject::Filter { nodes, .. } | Subject::Prioritize { nodes }) =
-                    &question.subject;
-                let nodes: Vec<&str> = nodes.iter().map(|name| &**name).collect();
+                let nodes: Vec<&str> = match &question.subject {
+                    Subject::Filter { nodes, .. } | Subject::Prioritize { nodes } => {
+                        nodes.iter().map(|name| &**name).collect()
+                    }
+                    Subject::Preempt { candidates, .. } => {
+                        candidates.keys().map(|name| &**name).collect()
+                    }
+                };
                 let answer = say(&question.extender.url_prefix, &nodes);
                 self.complete(id, EffectOutcome::Answered(answer));
             }
