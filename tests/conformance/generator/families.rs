@@ -99,7 +99,7 @@ const FAMILIES: [Description; 17] = [
         "nodeaffinity",
         &[],
         &[("NodeAffinity", 6)],
-        &[("NodeAffinity", 4)],
+        &[("NodeAffinity", 3)],
     ),
     described(Family::Ports, "ports", &[], &[("NodePorts", 4)], &[]),
     described(Family::Images, "images", &[], &[], &[("ImageLocality", 8)]),

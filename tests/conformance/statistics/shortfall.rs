@@ -12,14 +12,14 @@ const MANY_SEEDS: u64 = 200;
 const SOME_SEEDS: u64 = 25;
 
 /// Records that name victims, in tenths of a percent.
-const WITH_VICTIMS: usize = 70;
+const WITH_VICTIMS: usize = 60;
 
 /// Pods that fit nowhere, in tenths of a percent: at least and at most.
 const UNSCHEDULABLE: (usize, usize) = (300, 450);
 
 /// Kinds of preemption by the oracle's names, in tenths of a percent of the records.
 const KINDS: [(&str, usize); 8] = [
-    ("a budget is violated", 5),
+    ("a budget is violated", 3),
     ("decided by budgets", 1),
     ("decided by the highest priority", 5),
     ("decided by the number of victims", 1),
