@@ -71,6 +71,7 @@ pub(super) fn complete(
             }
         }
         "Pod" => pod::complete(object, &uid, classes)?,
+        "ReplicationController" => complete_replication_controller(object),
         "StorageClass" => set_default(object, "volumeBindingMode", || "Immediate".into()),
         "PersistentVolume" => quantities_as_texts(object.pointer_mut("/spec/capacity")),
         "PersistentVolumeClaim" => {
@@ -96,6 +97,23 @@ fn complete_node(node: &mut Value) {
         set_default(status, "allocatable", || capacity);
     }
     quantities_as_texts(status.get_mut("allocatable"));
+}
+
+/// Without a selector the labels of the template select (`SetDefaults_ReplicationController`).
+fn complete_replication_controller(controller: &mut Value) {
+    let labels = controller.pointer("/spec/template/metadata/labels");
+    let Some(labels) = labels.filter(|labels| labels.is_object()).cloned() else {
+        return;
+    };
+    let spec = object_at(controller, "spec");
+    let is_given = match spec.get("selector") {
+        None | Some(Value::Null) => false,
+        Some(Value::Object(selector)) => !selector.is_empty(),
+        Some(_) => true,
+    };
+    if let (false, Value::Object(spec)) = (is_given, spec) {
+        spec.insert("selector".to_owned(), labels);
+    }
 }
 
 /// Quantities may be written as numbers, which the API server turns into texts.

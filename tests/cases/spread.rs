@@ -252,3 +252,27 @@ fn pods_of_an_owner_spread_by_default_also_without_zones() {
     ]);
     assert_eq!(verdict.node("q"), Some("n2"));
 }
+
+// The API server gives a replication controller without a selector the labels of its template.
+#[test]
+fn pods_of_a_controller_without_a_selector_spread_by_its_template() {
+    let controller = json!({"apiVersion": "v1", "kind": "ReplicationController",
+        "metadata": {"name": "rc", "uid": "rc"},
+        "spec": {"selector": {}, "template": {"metadata": {"labels": {"app": "x"}}}}});
+    let owned = |name: &str| {
+        let mut pod = app(name, json!({}));
+        pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1",
+            "kind": "ReplicationController", "name": "rc", "uid": "rc", "controller": true}]);
+        pod
+    };
+    let mut taken = owned("taken");
+    taken["spec"]["nodeName"] = "n1".into();
+    let verdict = decide!([
+        node("n1", "4"),
+        node("n2", "4"),
+        controller,
+        taken,
+        owned("q")
+    ]);
+    assert_eq!(verdict.node("q"), Some("n2"));
+}
