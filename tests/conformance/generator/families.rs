@@ -138,7 +138,7 @@ const FAMILIES: [Description; 17] = [
             ("VolumeBinding", 10),
             ("VolumeZone", 4),
         ],
-        &[("VolumeBinding", 4)],
+        &[("VolumeBinding", 3)],
     ),
     described(
         Family::Preemption,
