@@ -357,7 +357,8 @@ async fn one_bad_object_is_set_aside_and_the_rest_goes_on() -> anyhow::Result<()
     assert_eq!(reason, "Unschedulable");
     assert_eq!(
         message,
-        "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
+        "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: \
+         0/1 nodes are available: 1 Preemption is not helpful for scheduling."
     );
     let mut device = pod("device").build();
     let claim = json!({"name": "gpu", "resourceClaimName": "gpu"});
