@@ -122,10 +122,10 @@ fn too_large(cpu: &str) -> Value {
 fn running() -> Pod {
     let mut spec = asking("1");
     spec["nodeName"] = "n".into();
-    pod("running", spec)
+    pod("running", &spec)
 }
 
-fn pod(name: &str, spec: Value) -> Pod {
+fn pod(name: &str, spec: &Value) -> Pod {
     let metadata = json!({"name": name, "namespace": "default", "uid": name});
     decode(json!({"metadata": metadata, "spec": spec}))
 }
@@ -141,7 +141,7 @@ fn nanoseconds_per_event(storm: &Storm, pending: usize, gated: usize) -> u128 {
         if number >= pending {
             spec["schedulingGates"] = json!([{"name": "example.com/gate"}]);
         }
-        let pod = pod(&format!("pod-{number}"), spec);
+        let pod = pod(&format!("pod-{number}"), &spec);
         engine.handle(ClusterEvent::PodApplied(Arc::new(pod)));
     }
     while engine.schedule_one().is_some() {

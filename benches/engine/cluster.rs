@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const ZONES: usize = 10;
 
 /// An engine with the default profile that knows `nodes` nodes with `running` pods each.
-pub fn engine(nodes: usize, running: usize) -> Engine {
+pub(crate) fn engine(nodes: usize, running: usize) -> Engine {
     let mut engine = Engine::new(EngineConfig::default());
     engine.tick(Timestamp::from_seconds(1));
     let spec = serde_json::from_value(json!({"schedulerName": "bayplan"}))
@@ -35,7 +35,7 @@ pub fn engine(nodes: usize, running: usize) -> Engine {
 }
 
 /// The name of a node.
-pub fn node_name(number: usize) -> String {
+pub(crate) fn node_name(number: usize) -> String {
     format!("node-{number}")
 }
 
@@ -58,6 +58,6 @@ fn running_pod(node: usize, number: usize) -> Pod {
 }
 
 /// An object of the benchmark.
-pub fn decode<T: serde::de::DeserializeOwned>(object: Value) -> T {
+pub(crate) fn decode<T: serde::de::DeserializeOwned>(object: Value) -> T {
     serde_json::from_value(object).expect("an object of the benchmark must decode")
 }

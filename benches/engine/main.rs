@@ -120,7 +120,7 @@ fn measure(workload: &Workload, nodes: usize, running: usize) -> Measured {
             break;
         }
     }
-    measured.spent = time_run() - ran;
+    measured.spent = time_run().saturating_sub(ran);
     measured
 }
 
@@ -154,7 +154,7 @@ fn bare_loops_per_second(nodes: usize) -> f64 {
         }
         loops += 100;
     }
-    f64::from(loops) / (time_run() - ran).as_secs_f64()
+    f64::from(loops) / time_run().saturating_sub(ran).as_secs_f64()
 }
 
 /// How long this thread has run so far.

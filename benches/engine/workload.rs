@@ -1,4 +1,4 @@
-//! Workloads from `benches/workloads`: pods of one kind, the shapes of scheduler_perf.
+//! Workloads from `benches/workloads`: pods of one kind, the shapes of `scheduler_perf`.
 
 use std::fs;
 use std::path::Path;
@@ -16,9 +16,9 @@ use crate::cluster::{decode, node_name};
 const CLASSES: usize = 100;
 
 /// Pods of one kind.
-pub struct Workload {
+pub(crate) struct Workload {
     /// The name of the file.
-    pub name: String,
+    pub(crate) name: String,
     file: File,
 }
 
@@ -35,7 +35,7 @@ struct File {
 
 impl Workload {
     /// All workloads, by name.
-    pub fn all() -> Vec<Self> {
+    pub(crate) fn all() -> Vec<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/workloads");
         let files = fs::read_dir(&folder).expect("benches/workloads must be there");
         let mut paths: Vec<_> = files
@@ -50,14 +50,14 @@ impl Workload {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            let file = file.unwrap_or_else(|error| panic!("workload {name}: {error}"));
+            let file = file.expect("a workload must be a list of objects and a pod");
             Self { name, file }
         });
         workloads.collect()
     }
 
     /// What comes before the pods.
-    pub fn objects(&self) -> impl Iterator<Item = ClusterEvent> + '_ {
+    pub(crate) fn objects(&self) -> impl Iterator<Item = ClusterEvent> + '_ {
         self.file
             .objects
             .iter()
@@ -66,12 +66,12 @@ impl Workload {
                     let service: Service = decode(object.clone());
                     ClusterEvent::Listed(Service::event(ObjectEvent::Applied(Arc::new(service))))
                 }
-                kind => panic!("workload {}: unknown kind {kind:?}", self.name),
+                _ => unreachable!("workload {}: only services are known", self.name),
             })
     }
 
     /// The pod of this number in a cluster of `nodes` nodes.
-    pub fn pod(&self, number: usize, nodes: usize) -> Arc<Pod> {
+    pub(crate) fn pod(&self, number: usize, nodes: usize) -> Arc<Pod> {
         let name = format!("pod-{number}");
         let text = self.file.pod.to_string();
         let text = text

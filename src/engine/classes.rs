@@ -61,10 +61,10 @@ struct KeptClass {
 
 impl ClassKey {
     /// The class of a pod; `None` if a plugin of its profile cannot say on what it depends.
-    pub(crate) fn of(pod: &PodView<'_>, profile: &Profile, cluster: &Snapshot<'_>) -> Option<Self> {
+    pub(crate) fn of(pod: &PodView<'_>, profile: &Profile, cluster: Snapshot<'_>) -> Option<Self> {
         let mut reads_labels = false;
         for (_, plugin) in judging(profile) {
-            reads_labels |= plugin?.reads_labels(pod, cluster);
+            reads_labels |= plugin?.reads_labels(pod, &cluster);
         }
         let vocabulary = cluster.vocabulary();
         let (class, labels) = (pod.info.class, pod.info.labels);

@@ -78,6 +78,10 @@ pub struct Evaluation<'a> {
 
 /// What a cycle found.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one value an attempt, on the stack"
+)]
 pub(crate) enum Found<'a> {
     /// Every node was looked at.
     Evaluation(Evaluation<'a>),

@@ -59,10 +59,10 @@ impl Engine {
             return None;
         }
         let pod = PodView::new(info, &self.cache.vocabulary);
-        let key = ClassKey::of(&pod, profile, &cluster)?;
+        let key = ClassKey::of(&pod, profile, cluster)?;
         let mut state = CycleState::default();
         if let Some(mut index) = self.classes.take(&key) {
-            if index.begin(&mut state, &pod, profile, &cluster) {
+            if index.begin(&mut state, &pod, profile, cluster) {
                 return Some(BegunClass { key, index, state });
             }
             self.classes.forget(&key, &mut self.cache.vocabulary);
@@ -72,9 +72,9 @@ impl Engine {
         self.count_terms(info, profile);
         let cluster = self.cache.snapshot();
         let pod = PodView::new(info, &self.cache.vocabulary);
-        let mut index = ClassIndex::new(&pod, profile, &cluster)?;
+        let mut index = ClassIndex::new(&pod, profile, cluster)?;
         let mut state = CycleState::default();
-        let is_current = index.begin(&mut state, &pod, profile, &cluster);
+        let is_current = index.begin(&mut state, &pod, profile, cluster);
         is_current.then_some(BegunClass { key, index, state })
     }
 }

@@ -53,9 +53,10 @@ mod tests {
         scope.abandon();
         let mut hostnames = Hostnames::default();
         let mut step = |add: bool, hostname| {
-            match add {
-                true => hostnames.add(hostname),
-                false => hostnames.remove(hostname),
+            if add {
+                hostnames.add(hostname);
+            } else {
+                hostnames.remove(hostname);
             }
             hostnames.are_unique()
         };

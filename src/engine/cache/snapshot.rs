@@ -91,12 +91,12 @@ impl<'a> Snapshot<'a> {
     }
 
     /// All slots that were ever used, those of nodes that are gone included.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
+    pub(crate) fn slots(self) -> impl Iterator<Item = Slot> + use<> {
         (0_u32..).map(Slot).take(self.cache.nodes.names.len())
     }
 
     /// Which nodes changed, in order.
-    pub(crate) fn node_changes(&self) -> &'a NodeChanges {
+    pub(crate) fn node_changes(self) -> &'a NodeChanges {
         &self.cache.nodes.changes
     }
 
@@ -129,7 +129,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Whether pods without a node hold room on `node`.
-    pub(crate) fn is_promised(&self, node: &NodeView<'_>) -> bool {
+    pub(crate) fn is_promised(self, node: &NodeView<'_>) -> bool {
         !self.cache.nominator.on(node.name()).is_empty()
     }
 

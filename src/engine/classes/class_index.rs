@@ -28,15 +28,11 @@ pub(crate) struct ClassIndex {
 
 impl ClassIndex {
     /// Nothing is known about nodes yet. `None` if nothing can be kept for the pod now.
-    pub(crate) fn new(
-        pod: &PodView<'_>,
-        profile: &Profile,
-        cluster: &Snapshot<'_>,
-    ) -> Option<Self> {
+    pub(crate) fn new(pod: &PodView<'_>, profile: &Profile, cluster: Snapshot<'_>) -> Option<Self> {
         let inputs = inputs(pod, profile, cluster)?;
         let plugins = judging(profile);
         let places =
-            plugins.filter_map(|(index, plugin)| Some((index, plugin?.places(pod, cluster)?)));
+            plugins.filter_map(|(index, plugin)| Some((index, plugin?.places(pod, &cluster)?)));
         Some(Self {
             inputs,
             places: places.collect(),
@@ -51,14 +47,14 @@ impl ClassIndex {
         state: &mut CycleState,
         pod: &PodView<'_>,
         profile: &Profile,
-        cluster: &Snapshot<'_>,
+        cluster: Snapshot<'_>,
     ) -> bool {
         if inputs(pod, profile, cluster).as_ref() != Some(&self.inputs) {
             return false;
         }
         self.note_changes(pod, cluster);
         let mut places = self.places.iter_mut();
-        places.all(|(_, places)| places.provide(state, pod, cluster))
+        places.all(|(_, places)| places.provide(state, pod, &cluster))
     }
 
     /// Whether the plugin at `index` of the profile judges by places.
@@ -82,7 +78,7 @@ impl ClassIndex {
         is_promised
     }
 
-    fn note_changes(&mut self, pod: &PodView<'_>, cluster: &Snapshot<'_>) {
+    fn note_changes(&mut self, pod: &PodView<'_>, cluster: Snapshot<'_>) {
         let log = cluster.node_changes();
         let since = self.position.and_then(|position| log.since(position));
         self.position = Some(log.position());
@@ -106,10 +102,10 @@ impl ClassIndex {
     }
 }
 
-fn inputs(pod: &PodView<'_>, profile: &Profile, cluster: &Snapshot<'_>) -> Option<Vec<u64>> {
+fn inputs(pod: &PodView<'_>, profile: &Profile, cluster: Snapshot<'_>) -> Option<Vec<u64>> {
     let mut inputs = Vec::new();
     for (_, plugin) in judging(profile) {
-        inputs.extend(plugin?.inputs(pod, cluster)?);
+        inputs.extend(plugin?.inputs(pod, &cluster)?);
     }
     Some(inputs)
 }

@@ -148,11 +148,12 @@ mod tests {
 
     use super::*;
 
+    type Groups = BTreeMap<Vec<i64>, (usize, i64, Vec<(u64, Slot)>)>;
     type Seats = BTreeMap<u32, (u64, Vec<i64>, i64)>;
 
     /// Every group as it should be, by place.
-    fn expected(seats: &Seats) -> BTreeMap<Vec<i64>, (usize, i64, Vec<(u64, Slot)>)> {
-        let mut groups: BTreeMap<Vec<i64>, (usize, i64, Vec<(u64, Slot)>)> = BTreeMap::new();
+    fn expected(seats: &Seats) -> Groups {
+        let mut groups = Groups::new();
         for (slot, (ring, place, score)) in seats {
             let group = groups.entry(place.clone()).or_insert((0, i64::MIN, vec![]));
             group.0 += 1;
@@ -178,15 +179,12 @@ mod tests {
             let (mut ranking, mut seats) = (Ranking::default(), Seats::new());
             for (slot, fits) in steps {
                 let ring = u64::from(slot * 7 % 5);
-                match fits {
-                    Some((place, score)) => {
-                        ranking.put(Slot(slot), ring, &[place], score);
-                        seats.insert(slot, (ring, vec![place], score));
-                    }
-                    None => {
-                        ranking.remove(Slot(slot));
-                        seats.remove(&slot);
-                    }
+                if let Some((place, score)) = fits {
+                    ranking.put(Slot(slot), ring, &[place], score);
+                    seats.insert(slot, (ring, vec![place], score));
+                } else {
+                    ranking.remove(Slot(slot));
+                    seats.remove(&slot);
                 }
                 let found = ranking.groups().map(|group| {
                     let (score, nodes) = group.best().unwrap();

@@ -39,6 +39,10 @@ pub(crate) struct Choice<'a> {
 }
 
 /// What filtering found.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one value an attempt, on the stack"
+)]
 pub(super) enum Filtered<'a, 'c> {
     /// Every node was looked at.
     Nodes(Evaluation<'a>),
@@ -316,6 +320,7 @@ fn in_range(score: i64) -> Option<i64> {
         .then_some(score)
 }
 
+#[expect(clippy::ref_option, reason = "the observer lends what came out")]
 fn of_option<T>(outcome: &Option<T>) -> StatusCode {
     match outcome {
         Some(_) => StatusCode::Success,

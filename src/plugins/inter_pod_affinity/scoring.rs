@@ -33,7 +33,7 @@ enum Source {
 }
 
 impl Source {
-    fn counts<'a>(self, cluster: &Snapshot<'a>) -> Option<&'a DomainCounts> {
+    fn counts(self, cluster: Snapshot<'_>) -> Option<&DomainCounts> {
         match self {
             Self::Counted(index) => cluster.topology().counted.counts(index),
             Self::Carried(index) => cluster.topology().carried.counts(index),
@@ -67,7 +67,7 @@ impl Scoring {
 
     /// Every pod in a domain adds `weight` to its nodes.
     fn add(&mut self, key: Symbol, counts: Source, weight: i64, cluster: Snapshot<'_>) {
-        if counts.counts(&cluster).is_none_or(DomainCounts::is_empty) {
+        if counts.counts(cluster).is_none_or(DomainCounts::is_empty) {
             return;
         }
         let weighted = Weighted { counts, weight };
@@ -123,7 +123,7 @@ impl Scoring {
         self.0.iter().map(move |(key, weighted)| {
             let domain = node.label(*key)?;
             let score = weighted.iter().fold(0_i64, |score, weighted| {
-                let counts = weighted.counts.counts(&cluster);
+                let counts = weighted.counts.counts(cluster);
                 let count = counts.map_or(0, |counts| counts.get(domain));
                 score.saturating_add(weighted.weight.saturating_mul(count))
             });
