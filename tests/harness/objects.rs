@@ -1,11 +1,18 @@
 //! Objects of any kind, written as JSON.
 
+use std::time::Duration;
+
 use anyhow::Context;
-use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::discovery::{Scope, pinned_kind};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
+
+use super::wait;
+
+/// For the end of an object that nothing holds.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Creates objects one after the other, each in its namespace or in `default`, and gives them the
 /// status that they come with.
@@ -55,7 +62,7 @@ async fn api(client: &Client, object: &DynamicObject) -> anyhow::Result<Api<Dyna
 pub(crate) async fn list(client: &Client, kind: &GroupVersionKind) -> anyhow::Result<Vec<Value>> {
     let resource = ApiResource::from_gvk(kind);
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    let listed = api.list(&kube::api::ListParams::default()).await?;
+    let listed = api.list(&ListParams::default()).await?;
     let values = listed.items.into_iter().map(|object| {
         let mut value = serde_json::to_value(object)?;
         value["apiVersion"] = resource.api_version.clone().into();
@@ -63,4 +70,30 @@ pub(crate) async fn list(client: &Client, kind: &GroupVersionKind) -> anyhow::Re
         Ok(value)
     });
     values.collect()
+}
+
+/// Deletes an object at once, whatever holds it, and waits until it is gone.
+pub(crate) async fn erase(client: &Client, object: &Value) -> anyhow::Result<()> {
+    let object: DynamicObject = serde_json::from_value(object.clone())?;
+    let (name, api) = (object.name_any(), api(client, &object).await?);
+    if !object.finalizers().is_empty() {
+        let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+        unless_gone(api.patch(&name, &PatchParams::default(), &patch).await)?;
+    }
+    let at_once = DeleteParams::default().grace_period(0);
+    unless_gone(api.delete(&name, &at_once).await)?;
+    wait::until(&format!("{name} to be gone"), PATIENCE, async || {
+        let now = api.get_opt(&name).await?;
+        // Somebody may have made another one in the meantime.
+        let is_gone = now.is_none_or(|now| now.uid() != object.uid());
+        Ok(is_gone.then_some(()))
+    })
+    .await
+}
+
+fn unless_gone<T>(answer: Result<T, kube::Error>) -> anyhow::Result<()> {
+    match answer {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        answer => Ok(answer.map(drop)?),
+    }
 }
