@@ -46,13 +46,17 @@ const SIZE: Size = Size {
 };
 
 /// What a cluster is made of, one after the other; each has a control plane of its own.
-const PARTIES: [&str; 5] = [
+const PARTIES: [&str; 6] = [
     "taints,nodeaffinity,ports,images,gates",
     "podlevel,resize,priorities,gates,declaredfeatures",
     "spread,owners,podaffinity,priorities",
     "volumes,gates,images",
     "profiles,taints,nodeaffinity,podlevel",
+    "preemption,priorities,podlevel",
 ];
+
+/// The family whose pods are known by what becomes of them only.
+const PREEMPTION: &str = "preemption";
 
 /// Of each family of a party, so many pods are likely to be placed, and as many to be refused.
 const FEWEST: usize = 2;
@@ -83,7 +87,8 @@ fn cluster(seed: u64, party: &str) -> anyhow::Result<(u64, Vec<Value>)> {
         let waiting = objects.iter().filter(|object| is_waiting(object));
         let shown: Vec<_> = waiting.flat_map(|pod| families(pod, objects)).collect();
         let count = |family| shown.iter().filter(|shown| **shown == family).count();
-        if !party.split(',').all(|family| count(family) >= 2 * FEWEST) {
+        let mut wanted = party.split(',').filter(|family| *family != PREEMPTION);
+        if !wanted.all(|family| count(family) >= 2 * FEWEST) {
             return false;
         }
         let guesses = guess(objects);
@@ -122,6 +127,11 @@ fn guess(objects: &[Value]) -> BTreeMap<&'static str, [usize; 2]> {
         };
         for family in families(pod, objects) {
             counts.entry(family).or_default()[place] += 1;
+        }
+        if record.is_some_and(|record| record["victims"].is_array()) {
+            // They are refused for now and placed later.
+            let both = counts.entry(PREEMPTION).or_default();
+            *both = both.map(|count| count + 1);
         }
     }
     counts

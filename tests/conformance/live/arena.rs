@@ -1,5 +1,6 @@
 //! A real cluster in which both schedulers run.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use crate::harness::process::Process;
 use crate::live::fate::{self, Fate};
 use crate::live::profiles;
 use crate::live::stage::{self, take};
+use crate::subject;
 
 /// After something was put back: the watches of several kinds have no common order.
 const SETTLE: Duration = Duration::from_millis(300);
@@ -113,13 +115,13 @@ impl Arena {
             Side::Bayplan => Side::Upstream,
         };
         let before = stage::objects(&self.client).await?;
-        let Some(one) = self.play(pod, &first.name(scheduler)).await? else {
+        let Some(one) = self.play(pod, &before, first).await? else {
             return Ok(None);
         };
         if stage::restore(&self.client, &before).await? {
             tokio::time::sleep(SETTLE).await;
         }
-        let Some(other) = self.play(pod, &second.name(scheduler)).await? else {
+        let Some(other) = self.play(pod, &before, second).await? else {
             return Ok(None);
         };
         if let Fate::Refused(_) = other.1 {
@@ -164,8 +166,41 @@ impl Arena {
         cluster
     }
 
-    /// Gives a pod to a scheduler: the pod as the API server took it, and what became of it.
-    async fn play(&self, pod: &Value, scheduler: &str) -> anyhow::Result<Option<(Value, Fate)>> {
+    /// Gives a pod to a side: the pod as the API server took it, and what became of it.
+    async fn play(
+        &self,
+        pod: &Value,
+        before: &[Value],
+        side: Side,
+    ) -> anyhow::Result<Option<(Value, Fate)>> {
+        let scheduler = side.name(scheduler(pod));
+        let Some(taken) = self.create(pod, &scheduler).await? else {
+            return Ok(None);
+        };
+        let mut fate = fate::of(&self.client, &taken).await?;
+        if let Fate::Refused(refusal) = &mut fate
+            && refusal.nominated.is_some()
+        {
+            let expected = self.expected_victims(before, &taken, pod);
+            let client = &self.client;
+            refusal.victims = fate::victims(client, &scheduler, before, &expected).await?;
+        }
+        Ok(Some((taken, fate)))
+    }
+
+    /// As the simulator says, which says the same as the oracle.
+    fn expected_victims(&self, before: &[Value], taken: &Value, pod: &Value) -> BTreeSet<String> {
+        let cluster = self.cluster(before.to_vec(), taken.clone(), scheduler(pod));
+        let records = subject::bayplan(&cluster).unwrap_or_default();
+        let victims = records
+            .iter()
+            .filter_map(|record| record["victims"].as_array());
+        let names = victims.flatten().filter_map(Value::as_str);
+        names.map(str::to_owned).collect()
+    }
+
+    /// Creates a pod for a scheduler and lifts its gates: the pod as the API server took it.
+    async fn create(&self, pod: &Value, scheduler: &str) -> anyhow::Result<Option<Value>> {
         let mut pod = stage::in_runtime_class(pod.clone());
         pod["spec"]["schedulerName"] = scheduler.into();
         let nominated = pod["status"]["nominatedNodeName"].take();
@@ -199,8 +234,7 @@ impl Arena {
             }
             self.lift_gates(&taken).await?;
         }
-        let fate = fate::of(&self.client, &taken).await?;
-        Ok(Some((taken, fate)))
+        Ok(Some(taken))
     }
 
     /// Lifts one gate after the other; until the last is gone nobody touches the pod.

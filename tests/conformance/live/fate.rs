@@ -1,5 +1,8 @@
 //! What becomes of a pod that a scheduler was given.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, ListParams};
@@ -8,7 +11,11 @@ use serde_json::Value;
 
 use crate::harness::wait;
 use crate::live::PATIENCE;
+use crate::live::stage::key;
 use crate::live::volumes::PodClaims;
+
+/// Then others than the expected victims, or none, were evicted.
+const EVICTION_PATIENCE: Duration = Duration::from_secs(15);
 
 /// What became of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +34,8 @@ pub(crate) struct Refusal {
     /// Of the event `FailedScheduling`.
     pub(crate) note: String,
     pub(crate) nominated: Option<String>,
+    /// Who was evicted for it, each with the reason and the message of `DisruptionTarget`.
+    pub(crate) victims: BTreeSet<[String; 3]>,
 }
 
 /// Waits until the pod has a node or has been refused; its volumes are bound as they are reserved.
@@ -62,9 +71,54 @@ fn refusal(status: PodStatus) -> Option<Refusal> {
         message: condition.message.unwrap_or_default(),
         note: String::new(),
         nominated: status.nominated_node_name,
+        victims: BTreeSet::new(),
     };
     // The API server's own, until the scheduler has looked at the pod that lost its gates.
     (refusal.reason != "SchedulingGated").then_some(refusal)
+}
+
+/// Waits until the victims named in `expected` have been evicted, and gives those that were. Others
+/// than those in `before` are on their way out for no other reason.
+pub(crate) async fn victims(
+    client: &Client,
+    scheduler: &str,
+    before: &[Value],
+    expected: &BTreeSet<String>,
+) -> anyhow::Result<BTreeSet<[String; 3]>> {
+    let pods: Api<Pod> = Api::all(client.clone());
+    let since = tokio::time::Instant::now();
+    wait::until("victims to be evicted", PATIENCE, async || {
+        let now = pods.list(&ListParams::default()).await?.items;
+        let now = now.iter().map(serde_json::to_value);
+        let now = now.collect::<Result<Vec<_>, _>>()?;
+        let was_going = |pod: &Value| {
+            let mut before = before.iter().filter(|old| is_going(old));
+            before.any(|old| old["metadata"]["uid"] == pod["metadata"]["uid"])
+        };
+        let gone: Vec<_> = now
+            .iter()
+            .filter(|pod| is_going(pod) && !was_going(pod))
+            .collect();
+        let keys: BTreeSet<_> = gone.iter().map(|pod| key(pod)).collect();
+        let is_over = keys == *expected || since.elapsed() > EVICTION_PATIENCE;
+        let victims = gone.into_iter().map(|pod| victim(pod, scheduler));
+        Ok(is_over.then(|| victims.collect()))
+    })
+    .await
+}
+
+fn is_going(pod: &Value) -> bool {
+    pod["kind"] != "PersistentVolumeClaim" && !pod["metadata"]["deletionTimestamp"].is_null()
+}
+
+fn victim(pod: &Value, scheduler: &str) -> [String; 3] {
+    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    let mut target = conditions.filter(|condition| condition["type"] == "DisruptionTarget");
+    let target = target.next().unwrap_or(&Value::Null);
+    let text = |field: &str| target[field].as_str().unwrap_or_default();
+    // Each names itself.
+    let message = text("message").replacen(scheduler, "SCHEDULER", 1);
+    [key(pod), text("reason").to_owned(), message]
 }
 
 /// The note of the event that says that the pod of this UID fits nowhere.

@@ -8,8 +8,7 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
-use crate::harness::{objects, wait};
-use crate::live::PATIENCE;
+use crate::harness::objects;
 
 /// What a decision may depend on.
 const KINDS: [(&str, &str, &str); 16] = [
@@ -137,6 +136,11 @@ fn prepared(mut object: Value, number: usize, claims: &BTreeMap<String, Value>) 
                 reference["uid"] = claims.get(&claim).cloned().unwrap_or("gone".into());
             }
         }
+        Some("PodDisruptionBudget") if object["status"].is_object() => {
+            // Nobody counts, so that the status must not be behind, or Bayplan would know better
+            // after an eviction (docs/compatibility.md).
+            object["status"]["desiredHealthy"] = 0.into();
+        }
         Some("Pod") => {
             object = in_runtime_class(object);
             // No two began at once, so that of two victims one is always the better choice.
@@ -234,7 +238,7 @@ pub(crate) async fn restore(client: &Client, before: &[Value]) -> anyhow::Result
     let (kept, changed): (Vec<_>, Vec<_>) = now.iter().partition(|object| is_kept(object));
     let kept: BTreeSet<_> = kept.into_iter().map(identity).collect();
     for object in &changed {
-        erase(client, object).await?;
+        objects::erase(client, object).await?;
     }
     let mut has_changed = !changed.is_empty();
     for (.., kind) in CHANGING {
@@ -266,33 +270,6 @@ fn fresh(old: &Value) -> Value {
         }
     }
     object
-}
-
-/// Deletes at once, whatever stands in the way.
-pub(crate) async fn erase(client: &Client, object: &Value) -> anyhow::Result<()> {
-    let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    let api = api_of(client, object);
-    if object["metadata"]["finalizers"].is_array() {
-        let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-        is_there(api.patch(name, &PatchParams::default(), &patch).await)?;
-    }
-    is_there(
-        api.delete(name, &DeleteParams::default().grace_period(0))
-            .await,
-    )?;
-    wait::until(&format!("{name} to be gone"), PATIENCE, async || {
-        Ok(api.get_opt(name).await?.is_none().then_some(()))
-    })
-    .await
-}
-
-/// What is gone already is no error.
-fn is_there<T>(answer: Result<T, kube::Error>) -> anyhow::Result<bool> {
-    match answer {
-        Ok(_) => Ok(true),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// What the API server refuses, such as overhead without a runtime class, is left out.

@@ -88,6 +88,8 @@ pub(crate) fn families(pod: &Value, cluster: &[Value]) -> Vec<&'static str> {
 #[derive(Debug)]
 pub(crate) struct Tally {
     counts: BTreeMap<&'static str, [usize; 2]>,
+    /// Pods for which others were evicted.
+    pub(crate) evicting: usize,
     /// Pods that the API server did not take.
     pub(crate) not_taken: usize,
 }
@@ -96,6 +98,7 @@ impl Tally {
     pub(crate) fn new() -> Self {
         Self {
             counts: FAMILIES.iter().map(|(name, _)| (*name, [0; 2])).collect(),
+            evicting: 0,
             not_taken: 0,
         }
     }
@@ -103,6 +106,9 @@ impl Tally {
     /// Notes what became of a pod as the generator made it.
     pub(crate) fn add(&mut self, pod: &Value, cluster: &[Value], fate: &Fate) {
         let outcome = usize::from(matches!(fate, Fate::Refused(_)));
+        if let Fate::Refused(refusal) = fate {
+            self.evicting += usize::from(!refusal.victims.is_empty());
+        }
         for family in families(pod, cluster) {
             self.counts.entry(family).or_default()[outcome] += 1;
         }
@@ -111,11 +117,12 @@ impl Tally {
     /// Families of which not both outcomes have been seen.
     pub(crate) fn unseen(&self) -> Vec<String> {
         let unseen = self.counts.iter().filter(|(_, counts)| counts.contains(&0));
-        unseen
-            .map(|(family, [placed, refused])| {
-                format!("{family}: {placed} pods were placed, {refused} refused")
-            })
-            .collect()
+        let no_evictions =
+            (self.evicting == 0).then(|| "preemption: nobody was evicted".to_owned());
+        let unseen = unseen.map(|(family, [placed, refused])| {
+            format!("{family}: {placed} pods were placed, {refused} refused")
+        });
+        unseen.chain(no_evictions).collect()
     }
 }
 
@@ -125,6 +132,11 @@ impl fmt::Display for Tally {
         for (family, [placed, refused]) in &self.counts {
             writeln!(f, "{family:<18} {placed:>7} {refused:>7}")?;
         }
+        writeln!(
+            f,
+            "for {} of the refused others were evicted",
+            self.evicting
+        )?;
         let count = self.not_taken;
         write!(f, "{count} pods were not taken by the API server")
     }
