@@ -2,7 +2,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: bench conformance demo differential help prerequisites controlplane build test lint deny crds release
+.PHONY: bench conformance demo differential help prerequisites controlplane build test lint deny crds release storm
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ differential: SEEDS := $(if $(filter command line,$(origin SEEDS)),$(SEEDS),20)
 differential: controlplane ## Give kube-scheduler and Bayplan the same pods on real clusters [SEEDS= FIRST= FEATURES=]
 	SEEDS=$(SEEDS) FIRST=$(FIRST) FEATURES=$(FEATURES) \
 	  cargo test --locked --test conformance -- live --nocapture
+
+storm: controlplane ## Let important pods evict others all at once, by kube-scheduler and by Bayplan [NODES=]
+	STORM_NODES=$(NODES) cargo test --locked --test storm -- --nocapture
 
 test: controlplane ## Run all tests, those against a real API server included
 	cargo test --locked
