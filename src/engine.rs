@@ -66,6 +66,8 @@ pub struct EngineConfig {
     pub tie_break: TieBreak,
     /// Times of the queue.
     pub queue: QueueConfig,
+    /// Nobody carries evictions out: each pod is decided as if no other had been.
+    pub only_notes_evictions: bool,
 }
 
 /// The scheduler.

@@ -136,6 +136,7 @@ impl Config {
                 },
                 max_in_unschedulable: scheduling.pod_max_in_unschedulable_pods_duration.into(),
             },
+            only_notes_evictions: false,
         }
     }
 

@@ -42,6 +42,10 @@ const OVERDUE_AFTER: Duration = Duration::from_mins(5);
 /// (`DefaultTerminationGracePeriodSeconds`).
 const GRACE: Duration = Duration::from_secs(30);
 
+/// How long the disruption controller may take until the status of a budget tells of an eviction.
+/// It does within seconds where it is not overwhelmed.
+const STATUS_LAG: Duration = Duration::from_mins(1);
+
 /// All preemptions that are not over, and what is remembered of earlier ones.
 #[derive(Debug, Default)]
 pub(crate) struct Preemptions {
@@ -53,6 +57,8 @@ pub(crate) struct Preemptions {
     /// Evictions under way, by victim.
     under_way: BTreeMap<PodUid, Eviction>,
     history: History,
+    /// When it was last decided to evict somebody.
+    last: Option<Timestamp>,
 }
 
 /// A pod for which others go.
@@ -133,6 +139,11 @@ impl Preemptions {
         })
     }
 
+    /// Whether the pod is to go, or about to be gone, for somebody who waits for that.
+    pub(crate) fn is_victim(&self, pod: &PodUid) -> bool {
+        self.by_victim.contains_key(pod)
+    }
+
     /// Whether nothing is under way and nothing is remembered.
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
@@ -169,6 +180,9 @@ impl Preemptions {
         now: Timestamp,
     ) {
         self.end(preemptor);
+        if !victims.is_empty() {
+            self.last = Some(now);
+        }
         let (stage, first) = match victims {
             [] => (Stage::Draining, &[][..]),
             [last] => (last_stage(last), victims),

@@ -88,7 +88,7 @@ impl DefaultPreemption {
         nodes.retain(|node| !attempt.is_in_vain(node.name()));
         nodes.sort_by_cached_key(|node| attempt.ties.rank(node));
         let enough = self.enough(nodes.len(), attempt.ties.tie_break());
-        let budgets = Budgets::of(attempt.cluster);
+        let budgets = Budgets::of(attempt.cluster, attempt.earlier.evicted_lately);
         let mut harmless = false;
         for node in nodes {
             match dry_run(attempt, node, &budgets) {
@@ -209,8 +209,12 @@ fn ineligible(attempt: &FailedAttempt<'_>) -> Option<&'static str> {
     }
     // Its victims are on their way out: the room is being made already.
     let node = attempt.cluster.node(nominated)?;
+    let is_going = |other: &PodView<'_>| {
+        let is_decided = || attempt.cluster.is_victim(&other.info.uid);
+        other.info.is_preempted || (earlier.evicted_lately && is_decided())
+    };
     node.pods()
-        .any(|other| other.info.priority < pod.priority && other.info.is_preempted)
+        .any(|other| other.info.priority < pod.priority && is_going(&other))
         .then_some(REASON_TERMINATING)
 }
 

@@ -52,6 +52,7 @@ impl Simulation {
         let config = EngineConfig {
             seed: options.seed,
             tie_break: options.tie_break,
+            only_notes_evictions: true,
             ..EngineConfig::default()
         };
         let mut simulation = Self {

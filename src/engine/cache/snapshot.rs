@@ -133,6 +133,11 @@ impl<'a> Snapshot<'a> {
         !self.cache.nominator.on(node.name()).is_empty()
     }
 
+    /// Whether it was decided to evict the pod called `uid`, which is still there.
+    pub fn is_victim(&self, uid: &PodUid) -> bool {
+        self.cache.preemptions.is_victim(uid)
+    }
+
     /// What plugins hold for pods on their way.
     pub fn reservations(&self) -> &'a Reservations {
         &self.cache.reservations

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use crate::engine::framework::status::Rejection;
 
-/// Preemptions of a pod before the attempt.
+/// Preemptions before the attempt, of the pod where nothing else is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EarlierPreemptions {
     /// The node that its victims are about to leave.
     pub drains: Option<Arc<str>>,
     /// Its victims on the nominated node should have left long ago: they are waited for no longer.
     pub is_overdue: bool,
+    /// Pods were evicted, for whomever, so short a time ago that the status of disruption budgets may
+    /// not tell of it yet.
+    pub evicted_lately: bool,
     /// Nodes on which further evictions would be in vain.
     pub vain: Vec<VainNode>,
 }

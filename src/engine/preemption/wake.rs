@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::engine::cache::snapshot::Snapshot;
 use crate::engine::framework::ActionType;
 use crate::engine::framework::earlier_preemptions::EarlierPreemptions;
-use crate::engine::preemption::{Preemptions, Stage};
+use crate::engine::preemption::{Preemptions, STATUS_LAG, Stage};
 use crate::engine::queue::Place;
 use crate::engine::queue_plugins::Ask;
 use crate::model::pod_info::{PodInfo, PodUid};
@@ -42,6 +42,10 @@ impl Engine {
         EarlierPreemptions {
             drains: preemptions.drains(&info.uid).map(Arc::clone),
             is_overdue: stage == Some(&Stage::Overdue),
+            evicted_lately: !self.config.only_notes_evictions
+                && preemptions
+                    .last
+                    .is_some_and(|last| self.now < last + STATUS_LAG),
             vain: preemptions.history.vain_nodes(info, cluster),
         }
     }

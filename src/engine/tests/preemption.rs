@@ -1,5 +1,6 @@
 //! Preemption carried out: who goes, in which order, and what the preemptor does meanwhile.
 
+mod budgets;
 mod exits;
 mod permit;
 mod repetition;

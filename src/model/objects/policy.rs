@@ -37,6 +37,9 @@ pub struct PodDisruptionBudgetStatus {
     /// How many pods may be disrupted now.
     #[serde(deserialize_with = "null_as_default")]
     pub disruptions_allowed: i32,
+    /// How many pods have to stay healthy.
+    #[serde(deserialize_with = "null_as_default")]
+    pub desired_healthy: i32,
     /// Names of pods whose eviction was let through and is not seen yet.
     #[serde(deserialize_with = "null_as_default")]
     pub disrupted_pods: BTreeMap<String, Time>,

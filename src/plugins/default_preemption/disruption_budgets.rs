@@ -4,21 +4,30 @@ use crate::engine::cache::snapshot::{PodView, Snapshot};
 use crate::model::label_selector::LabelSelector;
 use crate::model::objects::PodDisruptionBudget;
 
-/// The budgets that select pods, by namespace and name.
+/// The budgets that select pods.
 #[derive(Debug)]
-pub(super) struct Budgets<'a>(Vec<Budget<'a>>);
+pub(super) struct Budgets<'a> {
+    /// By namespace and name.
+    all: Vec<Budget<'a>>,
+    cluster: Snapshot<'a>,
+    /// Evictions may not be in the status of budgets yet.
+    evicted_lately: bool,
+}
 
 #[derive(Debug)]
 struct Budget<'a> {
     namespace: &'a str,
     selector: LabelSelector,
     object: &'a PodDisruptionBudget,
+    /// How many of its pods may go.
+    allowed: i32,
 }
 
 impl<'a> Budgets<'a> {
     /// The budgets of the cluster. One without a selector, with an empty or with an invalid one
-    /// selects nothing.
-    pub(super) fn of(cluster: Snapshot<'a>) -> Self {
+    /// selects nothing. With `evicted_lately` their status may be behind: what they allow is
+    /// bounded by the pods that are not on their way out.
+    pub(super) fn of(cluster: Snapshot<'a>, evicted_lately: bool) -> Self {
         let symbols = cluster.vocabulary().symbols();
         let budgets = cluster.listers().pod_disruption_budgets.iter();
         let budget = |object: &'a std::sync::Arc<PodDisruptionBudget>| {
@@ -28,35 +37,52 @@ impl<'a> Budgets<'a> {
                 namespace: object.metadata.namespace.as_deref().unwrap_or_default(),
                 selector,
                 object,
+                allowed: object.status.disruptions_allowed,
             })
         };
-        Self(budgets.filter_map(budget).collect())
+        let mut budgets = Self {
+            all: budgets.filter_map(budget).collect(),
+            cluster,
+            evicted_lately,
+        };
+        if evicted_lately {
+            budgets.recount();
+        }
+        budgets
+    }
+
+    /// No more may go than stay beyond the desired ones. A budget allows no more than that when its
+    /// status is up to date, since a healthy pod is one that stays.
+    fn recount(&mut self) {
+        let cluster = self.cluster;
+        for budget in &mut self.all {
+            let pods = cluster.nodes().flat_map(|node| node.pods());
+            let staying = pods.filter(|pod| budget.is_for(pod) && !is_going(pod, cluster));
+            let staying = i32::try_from(staying.count()).unwrap_or(i32::MAX);
+            let spare = staying.saturating_sub(budget.object.status.desired_healthy);
+            budget.allowed = budget.allowed.min(spare);
+        }
     }
 
     /// Splits `pods`, the most important first, into those whose eviction a budget does not allow
     /// any more, and the others.
     pub(super) fn split<'p>(&self, pods: Vec<PodView<'p>>) -> (Vec<PodView<'p>>, Vec<PodView<'p>>) {
-        let mut allowed: Vec<i32> = self
-            .0
-            .iter()
-            .map(|budget| budget.object.status.disruptions_allowed)
-            .collect();
+        let mut allowed: Vec<i32> = self.all.iter().map(|budget| budget.allowed).collect();
         pods.into_iter()
             .partition(|pod| self.is_violated(pod, &mut allowed))
     }
 
     /// Takes the eviction of `pod` from what is `allowed`.
     fn is_violated(&self, pod: &PodView<'_>, allowed: &mut [i32]) -> bool {
-        if pod.labels.pairs().is_empty() {
+        // Whoever goes anyway was taken from the budgets when they were counted anew.
+        let is_counted = self.evicted_lately && is_going(pod, self.cluster);
+        if pod.labels.pairs().is_empty() || is_counted {
             return false;
         }
-        for (budget, allowed) in self.0.iter().zip(allowed) {
+        for (budget, allowed) in self.all.iter().zip(allowed) {
             let disrupted = &budget.object.status.disrupted_pods;
             // An eviction that was let through before is not counted twice.
-            if *budget.namespace == *pod.info.key.namespace
-                && budget.selector.matches(pod.labels)
-                && !disrupted.contains_key(&*pod.info.key.name)
-            {
+            if budget.is_for(pod) && !disrupted.contains_key(&*pod.info.key.name) {
                 *allowed = allowed.saturating_sub(1);
                 if *allowed < 0 {
                     return true;
@@ -65,4 +91,15 @@ impl<'a> Budgets<'a> {
         }
         false
     }
+}
+
+impl Budget<'_> {
+    fn is_for(&self, pod: &PodView<'_>) -> bool {
+        *self.namespace == *pod.info.key.namespace && self.selector.matches(pod.labels)
+    }
+}
+
+/// Whether the pod is on its way out, or is about to be evicted.
+fn is_going(pod: &PodView<'_>, cluster: Snapshot<'_>) -> bool {
+    pod.info.is_terminating || cluster.is_victim(&pod.info.uid)
 }
