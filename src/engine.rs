@@ -9,6 +9,7 @@
 //!    [`ClusterEvent::EffectCompleted`];
 //! 4. sleep until the next event or [`Engine::next_deadline`].
 
+pub mod audit;
 pub mod binding_cycle;
 pub mod cache;
 pub(crate) mod classes;
@@ -21,6 +22,7 @@ pub mod observer;
 pub mod preemption;
 pub mod queue;
 pub mod scheduling_cycle;
+pub mod set_aside;
 
 mod activity;
 mod attempt;
@@ -190,7 +192,8 @@ impl Engine {
         let mut engine = Self::new(self.config);
         engine.now = self.now;
         engine.effects = self.effects.successor();
-        engine.cache.listers = std::mem::take(&mut self.cache.listers);
+        let listers = std::mem::take(&mut self.cache.listers);
+        engine.cache.take_over_listers(listers);
         engine.observer = std::mem::replace(&mut self.observer, Box::new(NoObserver));
         engine
     }

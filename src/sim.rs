@@ -19,6 +19,8 @@ pub use error::SimError;
 pub use record::{DecisionRecord, NodeScore, PluginScore, RecordOutcome, RejectionRecord};
 pub use table::table;
 
+use serde_json::Value;
+
 use crate::engine::cache::tie_break::TieBreak;
 use crate::sim::cluster::Cluster;
 use crate::sim::profiles::Choice;
@@ -75,6 +77,15 @@ pub fn run_noting(
         }
     }
     Ok(Simulation::new(cluster, &choice, options)?.run())
+}
+
+/// The objects of `documents` as an API server would have stored them: defaults are written out.
+///
+/// # Errors
+/// The first thing that is wrong with the documents.
+pub fn complete(documents: Vec<NamedDocument>) -> Result<Vec<Value>, SimError> {
+    let objects = cluster::complete(documents)?;
+    Ok(objects.into_iter().map(|object| object.value).collect())
 }
 
 #[cfg(test)]

@@ -13,7 +13,10 @@
 mod chain;
 mod failure;
 mod permit;
+mod view;
 mod waiting;
+
+pub(super) use view::{BindingView, StageView};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -187,6 +187,16 @@ impl Cache {
         (resource, changes)
     }
 
+    /// Takes over everything that another cache has listed. This one has no pods yet.
+    pub(crate) fn take_over_listers(&mut self, listers: Listers) {
+        for namespace in listers.namespaces.iter() {
+            let name = namespace.metadata.name.as_deref().unwrap_or_default();
+            let (topology, vocabulary) = (&mut self.topology, &mut self.vocabulary);
+            topology.apply_namespace(name, Some(namespace), vocabulary);
+        }
+        self.listers = listers;
+    }
+
     /// The pod called `uid`, if it has a node.
     pub fn pod(&self, uid: &PodUid) -> Option<&PodInfo> {
         self.pods.get(uid).map(|pod| &pod.info)
@@ -200,6 +210,11 @@ impl Cache {
     /// The lowest priority of all pods that have a node.
     pub(crate) fn lowest_priority(&self) -> Option<i32> {
         self.priorities.keys().next().copied()
+    }
+
+    /// The pods that are assumed and not yet confirmed.
+    pub(crate) fn assumed(&self) -> impl Iterator<Item = &PodUid> {
+        self.assumed.iter()
     }
 
     /// Whether the pod is assumed and not yet confirmed.

@@ -99,6 +99,11 @@ fn judges(plugin: &dyn Plugin) -> bool {
 // === impl Classes ===
 
 impl Classes {
+    /// A pod of each class that is kept, which holds the references to class and labels.
+    pub(crate) fn pods(&self) -> impl Iterator<Item = &PodInfo> {
+        self.kept.values().map(|kept| &kept.pod)
+    }
+
     /// Takes out what is kept of a class.
     pub(crate) fn take(&mut self, key: &ClassKey) -> Option<ClassIndex> {
         let kept = self.kept.get_mut(key)?;

@@ -63,6 +63,11 @@ impl Effects {
         self.owners.swap_remove(&id)
     }
 
+    /// Effects whose completion is waited for, and by which pod.
+    pub(super) fn owners(&self) -> impl Iterator<Item = (EffectId, &PodUid)> {
+        self.owners.iter().map(|(id, uid)| (*id, uid))
+    }
+
     /// What was asked by `id`, once.
     pub(super) fn asked(&mut self, id: EffectId) -> Option<Question> {
         self.questions.swap_remove(&id)

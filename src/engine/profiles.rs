@@ -9,7 +9,7 @@ use crate::engine::framework::profile::Profile;
 use crate::engine::framework::{Plugin, PluginName};
 use crate::engine::queue_plugins::Ask;
 use crate::model::pod_info::PodUid;
-use crate::model::symbols::Symbols;
+use crate::model::symbols::{Symbol, Symbols};
 
 /// Profiles by `schedulerName`.
 #[derive(Debug, Default)]
@@ -42,6 +42,12 @@ impl Profiles {
     /// The pod that plugins are being asked about.
     pub(super) fn asked(&self) -> Option<PodUid> {
         self.asked.borrow().clone()
+    }
+
+    /// Every symbol that arguments of profiles hold, as often as it is held.
+    pub(super) fn held(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let profiles = self.running.values().chain(&self.retired);
+        profiles.flat_map(|profile| profile.held.iter())
     }
 
     fn replace(&mut self, profiles: Vec<Profile>) {

@@ -65,6 +65,22 @@ impl Suspensions {
         self.suspended.contains_key(uid)
     }
 
+    /// The attempts that were begun.
+    pub(super) fn suspended(&self) -> impl Iterator<Item = &PodUid> {
+        self.suspended.keys()
+    }
+
+    /// The attempts whose answers have come.
+    pub(super) fn resumable(&self) -> impl Iterator<Item = &PodUid> {
+        self.resumable.iter()
+    }
+
+    /// Whether the pod waits for its turn.
+    pub(super) fn has_parked(&self, uid: &PodUid) -> bool {
+        let mut parked = self.parked.values().flat_map(BTreeMap::values);
+        parked.any(|other| other == uid)
+    }
+
     /// Lets a pod wait until nobody else of its profile is being asked about.
     pub(super) fn park(&mut self, profile: Arc<str>, key: SortKey, uid: PodUid) {
         self.arrivals += 1;

@@ -11,7 +11,6 @@
 
 mod inputs;
 mod recovery;
-mod set_aside;
 mod stopwatch;
 #[cfg(test)]
 mod tests;
@@ -34,6 +33,7 @@ use crate::engine::effect::{Effect, EffectAction};
 use crate::engine::event::ClusterEvent;
 use crate::engine::framework::profile::Profile;
 use crate::engine::queue::Place;
+use crate::engine::set_aside::SetAside;
 use crate::engine::{Engine, EngineConfig};
 use crate::kubernetes::clock::Clock;
 use crate::kubernetes::dispatcher::DispatcherHandle;
@@ -48,7 +48,6 @@ use crate::plugins::registry::BuildError;
 
 pub use inputs::Inputs;
 pub use recovery::SecondPanic;
-use set_aside::SetAside;
 
 /// Cycles in a row before the loop looks at what happened meanwhile.
 const CYCLES_PER_TURN: usize = 64;

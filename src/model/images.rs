@@ -73,6 +73,11 @@ impl Images {
         }
     }
 
+    /// All images.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Symbol, ImageState)> + '_ {
+        self.0.iter().map(|(name, state)| (*name, *state))
+    }
+
     /// What is known of the image called `name`.
     pub fn get(&self, name: Symbol) -> Option<ImageState> {
         self.0.get(&name).copied()

@@ -110,6 +110,14 @@ impl Symbols {
         self.len() == 0
     }
 
+    /// How many references each held text has, for audits.
+    pub(crate) fn references(&self) -> impl Iterator<Item = (Symbol, u32)> + '_ {
+        let entries = (0_u32..).zip(&self.entries);
+        entries
+            .filter(|(_, entry)| entry.references > 0)
+            .map(|(id, entry)| (Symbol(id), entry.references))
+    }
+
     /// Gives back the references of one value.
     pub fn release(&mut self, held: HeldSymbols) {
         for symbol in held.0 {
@@ -169,6 +177,15 @@ impl Symbols {
             found.remove();
         }
         self.free.push(id);
+    }
+}
+
+// === impl HeldSymbols ===
+
+impl HeldSymbols {
+    /// Each symbol as often as it is held.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Symbol> + '_ {
+        self.0.iter().copied()
     }
 }
 

@@ -51,7 +51,7 @@ pub struct Vocabulary {
     label_sets: Interned<PodLabels>,
     node_classes: Interned<NodeClass>,
     hostname: Symbol,
-    _held: HeldSymbols,
+    held: HeldSymbols,
 }
 
 /// Values kept once each, counted.
@@ -88,7 +88,7 @@ impl Vocabulary {
             label_sets: Interned::new(seed),
             node_classes: Interned::new(seed),
             hostname,
-            _held: held,
+            held,
         }
     }
 
@@ -149,6 +149,33 @@ impl Vocabulary {
             self.label_sets.len(),
             self.node_classes.len(),
         ]
+    }
+
+    /// How many references each live pod class has, for audits.
+    pub(crate) fn pod_class_references(&self) -> impl Iterator<Item = (PodClassId, u32)> + '_ {
+        let references = self.pod_classes.references();
+        references.map(|(id, count)| (PodClassId(id), count))
+    }
+
+    /// How many references each live label set has, for audits.
+    pub(crate) fn label_set_references(&self) -> impl Iterator<Item = (LabelSetId, u32)> + '_ {
+        let references = self.label_sets.references();
+        references.map(|(id, count)| (LabelSetId(id), count))
+    }
+
+    /// How many references each live node class has, for audits.
+    pub(crate) fn node_class_references(&self) -> impl Iterator<Item = (NodeClassId, u32)> + '_ {
+        let references = self.node_classes.references();
+        references.map(|(id, count)| (NodeClassId(id), count))
+    }
+
+    /// Every symbol that the classes and the vocabulary itself hold, as often as it is held, for
+    /// audits.
+    pub(crate) fn held(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let classes = self.pod_classes.held().chain(self.node_classes.held());
+        classes
+            .chain(self.label_sets.held())
+            .chain(self.held.iter())
     }
 
     /// Compiles a pod, taking references that [`Self::release_pod`] gives back.
@@ -285,6 +312,16 @@ impl<T: Eq + Hash> Interned<T> {
         self.entries[id as usize]
             .as_mut()
             .expect("an id in use must have an entry")
+    }
+
+    fn references(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let entries = (0_u32..).zip(&self.entries);
+        entries.filter_map(|(id, entry)| Some((id, entry.as_ref()?.references)))
+    }
+
+    fn held(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let entries = self.entries.iter().flatten();
+        entries.flat_map(|entry| entry.held.iter())
     }
 
     fn share(&mut self, id: u32) {

@@ -38,15 +38,8 @@ pub(super) struct Cluster {
 impl Cluster {
     /// Reads all documents.
     pub(super) fn read(documents: Vec<NamedDocument>) -> Result<Self, SimError> {
-        let objects = document::objects(documents)?;
-        check_names(&objects)?;
-        let classes = priority_classes(&objects)?;
         let mut cluster = Self::default();
-        for (ordinal, mut object) in objects.into_iter().enumerate() {
-            let completed = defaulting::complete(object.kind, &mut object.value, ordinal, &classes);
-            completed.map_err(|unfit| {
-                SimError::document(object.place.clone(), unfit.problem, unfit.remedy)
-            })?;
+        for object in complete(documents)? {
             cluster.add(object)?;
         }
         cluster.add_missing_namespaces();
@@ -122,6 +115,20 @@ impl Cluster {
             self.list(namespace);
         }
     }
+}
+
+/// The objects of the documents as the API server would have stored them.
+pub(super) fn complete(documents: Vec<NamedDocument>) -> Result<Vec<Object>, SimError> {
+    let mut objects = document::objects(documents)?;
+    check_names(&objects)?;
+    let classes = priority_classes(&objects)?;
+    for (ordinal, object) in objects.iter_mut().enumerate() {
+        let completed = defaulting::complete(object.kind, &mut object.value, ordinal, &classes);
+        completed.map_err(|unfit| {
+            SimError::document(object.place.clone(), unfit.problem, unfit.remedy)
+        })?;
+    }
+    Ok(objects)
 }
 
 /// Every object has a name, and no two of a kind have the same.

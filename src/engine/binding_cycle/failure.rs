@@ -81,6 +81,10 @@ impl Engine {
 
     /// Undoes everything and sends the pod back to the queue with the reason.
     pub(super) fn fail_binding(&mut self, uid: &PodUid, refusal: Refusal) {
+        if self.cache.pod(uid).is_some() && !self.cache.is_assumed(uid) {
+            // The watch has seen it on the node, whatever was answered.
+            return self.drop_binding(uid);
+        }
         let Some(mut binding) = self.bindings.0.remove(uid) else {
             return;
         };

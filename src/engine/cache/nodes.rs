@@ -71,6 +71,11 @@ impl NodeFacts {
         }
         vocabulary.node_class(self.class).labels.get(key)
     }
+
+    /// Every symbol that is held for the node beside its class, as often as it is held.
+    pub(crate) fn held(&self) -> impl Iterator<Item = Symbol> + '_ {
+        self.held.iter()
+    }
 }
 
 // === impl Slot ===

@@ -24,6 +24,17 @@ impl Nominator {
         self.nodes.get(uid)
     }
 
+    /// All nominations: the node, and the pod that holds room on it.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &PodInfo)> {
+        let nodes = self.by_node.iter();
+        nodes.flat_map(|(node, pods)| pods.iter().map(move |pod| (node, pod)))
+    }
+
+    /// How many pods are known to be nominated.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     fn insert(&mut self, node: Arc<str>, pod: PodInfo) {
         self.nodes.insert(pod.uid.clone(), Arc::clone(&node));
         self.by_node.entry(node).or_default().push(pod);

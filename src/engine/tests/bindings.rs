@@ -140,7 +140,14 @@ fn the_room_of_pods_that_ended_is_free() {
 
 #[test]
 fn a_pod_that_somebody_else_binds_during_its_binding_stays_where_the_watch_says() {
-    for kind in [FailureKind::AlreadyBound, FailureKind::Gone] {
+    let kinds = [
+        FailureKind::AlreadyBound,
+        FailureKind::Gone,
+        FailureKind::Refused,
+        FailureKind::Unavailable,
+        FailureKind::NotLeading,
+    ];
+    for kind in kinds {
         for on in ["other", "n"] {
             let mut driver = Driver::new([make_node("n")]);
             let pod = make_pod("p");

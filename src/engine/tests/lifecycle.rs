@@ -207,3 +207,28 @@ fn churn_leaves_nothing_behind() {
     driver.assert_empty();
     assert_eq!(driver.engine.symbols_mut().len(), symbols);
 }
+
+#[test]
+fn an_engine_after_a_panic_knows_the_labels_of_namespaces() {
+    use crate::engine::cache::listers::{Listed, ObjectEvent};
+    use crate::model::objects::Namespace;
+
+    let labels = json!({"metadata": {"name": "default", "labels": {"team": "a"}}});
+    let namespace: Namespace = serde_json::from_value(labels).unwrap();
+    let mut driver = Driver::new([]);
+    let event = Namespace::event(ObjectEvent::Applied(Arc::new(namespace)));
+    driver.engine.handle(ClusterEvent::Listed(event));
+    driver.engine = driver.engine.successor();
+    driver.profile(json!({"schedulerName": "bayplan"}));
+    driver.node(&make_node("n"));
+    driver.pod(&make_pod("running").label("app", "web").on("n"));
+    let term = json!({"topologyKey": "kubernetes.io/hostname",
+        "namespaceSelector": {"matchLabels": {"team": "a"}},
+        "labelSelector": {"matchLabels": {"app": "web"}}});
+    let terms = json!({"requiredDuringSchedulingIgnoredDuringExecution": [term]});
+    driver.pod(&make_pod("p").spec(json!({"affinity": {"podAntiAffinity": terms}})));
+    assert_eq!(
+        driver.message(),
+        "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules."
+    );
+}

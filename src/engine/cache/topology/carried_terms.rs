@@ -84,6 +84,11 @@ impl CarriedTerms {
         self.0.get_index(index).map(|(_, counts)| counts)
     }
 
+    /// All terms with their counts.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&CarriedTerm, &DomainCounts)> {
+        self.0.iter()
+    }
+
     /// How many terms there are.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -117,6 +117,18 @@ impl CountedTerms {
         self.generation
     }
 
+    /// All terms with their counts.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&CountedTerm, &DomainCounts)> {
+        let counters = self.counters.iter();
+        counters.map(|(term, counter)| (term, &counter.counts))
+    }
+
+    /// Every symbol that is held for the terms, as often as it is held.
+    pub(crate) fn held(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let counters = self.counters.values();
+        counters.flat_map(|counter| counter.held.iter())
+    }
+
     /// How many terms are counted.
     pub fn len(&self) -> usize {
         self.counters.len()

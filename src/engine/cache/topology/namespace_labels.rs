@@ -24,6 +24,11 @@ impl NamespaceLabels {
         self.generation
     }
 
+    /// Every symbol that is held for the labels, as often as it is held.
+    pub(crate) fn held(&self) -> impl Iterator<Item = Symbol> + '_ {
+        self.labels.values().flat_map(|(_, held)| held.iter())
+    }
+
     /// A namespace is new, changed, or gone (`None`). Tells whether its labels changed.
     pub(super) fn apply(
         &mut self,

@@ -10,36 +10,52 @@ use crate::model::pod_info::PodUid;
 
 /// The objects, each as it was when it was set aside.
 #[derive(Debug, Default)]
-pub(super) struct SetAside {
+pub struct SetAside {
     pods: BTreeMap<PodUid, Pod>,
     nodes: BTreeMap<String, Node>,
 }
 
 impl SetAside {
-    pub(super) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn len(&self) -> usize {
         self.pods.len() + self.nodes.len()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the pod called `uid` is left out.
+    pub fn has_pod(&self, uid: &PodUid) -> bool {
+        self.pods.contains_key(uid)
+    }
+
+    /// Whether the node called `name` is left out.
+    pub fn has_node(&self, name: &str) -> bool {
+        self.nodes.contains_key(name)
+    }
+
     /// This pod made a decision panic. Once it has a node it is let in again: its room counts.
-    pub(super) fn put_undecidable(&mut self, pod: &Pod) {
+    pub fn put_undecidable(&mut self, pod: &Pod) {
         let mut pod = pod.clone();
         pod.spec.node_name = None;
         self.put_pod(&pod);
     }
 
     /// This version of a pod cannot be taken in.
-    pub(super) fn put_pod(&mut self, pod: &Pod) {
+    pub fn put_pod(&mut self, pod: &Pod) {
         self.pods.insert(PodUid::of(pod), comparable_pod(pod));
     }
 
     /// This version of a node cannot be taken in.
-    pub(super) fn put_node(&mut self, node: &Node) {
+    pub fn put_node(&mut self, node: &Node) {
         self.nodes.insert(name(node), comparable_node(node));
     }
 
     /// What the engine is to be told of `event`.
-    pub(super) fn admit(&mut self, event: ClusterEvent) -> Option<ClusterEvent> {
-        if self.len() == 0 {
+    pub fn admit(&mut self, event: ClusterEvent) -> Option<ClusterEvent> {
+        if self.is_empty() {
             return Some(event);
         }
         match event {

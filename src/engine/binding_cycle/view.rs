@@ -1,0 +1,60 @@
+//! Pods on their way, to look at from outside.
+
+use crate::engine::binding_cycle::{Bindings, Stage};
+use crate::engine::effect::EffectId;
+use crate::model::pod_info::{PodInfo, PodUid};
+use crate::model::timestamp::Timestamp;
+
+/// A pod on its way.
+#[derive(Debug)]
+pub(in crate::engine) struct BindingView<'a> {
+    pub(in crate::engine) uid: &'a PodUid,
+    pub(in crate::engine) node: &'a str,
+    pub(in crate::engine) stage: StageView,
+    /// The effects whose completion brings it on.
+    pub(in crate::engine) awaited: Vec<EffectId>,
+    /// The earliest time at which waiting for others ends.
+    pub(in crate::engine) deadline: Option<Timestamp>,
+    /// The pod as it left the queue; `None` while the queue has it.
+    pub(in crate::engine) queued: Option<&'a PodInfo>,
+}
+
+/// How far the pod has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum StageView {
+    Waiting,
+    Nominating,
+    PreBinding,
+    Binding,
+}
+
+impl Bindings {
+    /// All pods on their way.
+    pub(in crate::engine) fn views(&self) -> impl Iterator<Item = BindingView<'_>> {
+        self.0.iter().map(|(uid, binding)| {
+            let (stage, awaited, deadline) = match &binding.stage {
+                Stage::Waiting { held_by, .. } => {
+                    let deadline = held_by.values().min().copied();
+                    (StageView::Waiting, Vec::new(), deadline)
+                }
+                Stage::Nominating(id) => (StageView::Nominating, vec![*id], None),
+                Stage::PreBinding {
+                    running, waiting, ..
+                } => {
+                    let awaited = running.keys().copied().collect();
+                    let deadline = waiting.values().min().copied();
+                    (StageView::PreBinding, awaited, deadline)
+                }
+                Stage::Binding(id, _) => (StageView::Binding, vec![*id], None),
+            };
+            BindingView {
+                uid,
+                node: &binding.node,
+                stage,
+                awaited,
+                deadline,
+                queued: binding.queued.as_ref().map(|queued| &queued.info),
+            }
+        })
+    }
+}
