@@ -2,7 +2,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: bench conformance demo differential help prerequisites controlplane build test lint deny crds release storm
+.PHONY: bench conformance demo differential help sim storm prerequisites controlplane build test lint deny crds release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,12 @@ differential: controlplane ## Give kube-scheduler and Bayplan the same pods on r
 
 storm: controlplane ## Let important pods evict others all at once, by kube-scheduler and by Bayplan [NODES=]
 	STORM_NODES=$(NODES) cargo test --locked --test storm -- --nocapture
+
+sim: SEEDS := $(if $(filter command line,$(origin SEEDS)),$(SEEDS),10000)
+
+sim: prerequisites ## Run random histories of a cluster through the engine and audit it [SEEDS= FIRST=]
+	@cargo run --quiet --locked --profile sim --no-default-features --example sim -- \
+	  --seeds $(SEEDS) --first $(FIRST)
 
 test: controlplane ## Run all tests, those against a real API server included
 	cargo test --locked

@@ -3,7 +3,7 @@
 //! There are few label values, so that constraints meet; about a third of the pods fit nowhere.
 
 mod containers;
-mod dice;
+pub(crate) mod dice;
 pub(crate) mod families;
 mod focus;
 mod node_affinity;

@@ -42,9 +42,10 @@ pub(super) fn audit(engine: &Engine, truth: &Truth, readings: &Readings, finding
         let found = books.whereabouts(&uid);
         let placed = truth.placed.get(&uid);
         let can_be_read = readings.pod(pod).is_some();
-        let problem = match can_be_read && !pod.is_terminal() {
-            true => found.problem(pod, placed, truth),
-            false => found.nowhere("has ended or cannot be read and should be nowhere"),
+        let problem = if can_be_read && !pod.is_terminal() {
+            found.problem(pod, placed, truth)
+        } else {
+            found.nowhere("has ended or cannot be read and should be nowhere")
         };
         match problem {
             None => books.compare(key, pod, findings),

@@ -6,6 +6,7 @@ use std::fmt::Debug;
 
 use crate::engine::Engine;
 use crate::engine::audit::Findings;
+use crate::engine::cache::nodes::NodeFacts;
 use crate::model::pod_info::PodInfo;
 
 pub(super) fn audit(engine: &Engine, findings: &mut Findings) {
@@ -40,7 +41,7 @@ fn audit_symbols(engine: &Engine, findings: &mut Findings) {
     let held = cache
         .vocabulary
         .held()
-        .chain(facts.flat_map(|facts| facts.held()))
+        .chain(facts.flat_map(NodeFacts::held))
         .chain(cache.topology.counted.held())
         .chain(cache.topology.namespaces.held())
         .chain(engine.profiles.held());

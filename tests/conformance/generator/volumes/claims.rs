@@ -8,7 +8,7 @@ use crate::generator::volumes::CAPACITY_CLASSES;
 use crate::generator::volumes::persistent::{azure_disk, ebs_volume, volume};
 
 /// Gives the pod volumes; returns the objects that are made for them.
-pub(in crate::generator) fn add(plan: &mut Plan, pod: &mut Value) -> Vec<Value> {
+pub(in super::super) fn add(plan: &mut Plan, pod: &mut Value) -> Vec<Value> {
     let mut objects = Vec::new();
     let mut volumes = pod["spec"]["volumes"]
         .as_array()

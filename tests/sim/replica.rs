@@ -1,0 +1,519 @@
+//! A scheduler as its driver runs it: an engine, what it was told, and the way back after a panic.
+//!
+//! Every call is followed by an audit against what the replica was told.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bayplan::apis::effective_profile::EffectiveProfile;
+use bayplan::engine::audit::{Auditor, Placement, Truth, audit_placement};
+use bayplan::engine::cache::listers::ObjectEvent;
+use bayplan::engine::decision::{Decision, Outcome};
+use bayplan::engine::effect::{Effect, EffectAction, EffectId, EffectOutcome, FailureKind};
+use bayplan::engine::event::ClusterEvent;
+use bayplan::engine::set_aside::SetAside;
+use bayplan::engine::{Activity, Engine, EngineConfig};
+use bayplan::model::objects::{Namespace, Node, Pod};
+use bayplan::model::pod_info::{PodKey, PodUid};
+use bayplan::model::timestamp::Timestamp;
+use bayplan::plugins::registry::Registry;
+
+use crate::bomb;
+use crate::watches::namespace_event;
+
+/// Two panics within this time end the process.
+const PANIC_WINDOW: Duration = Duration::from_mins(1);
+
+/// What the watches have brought.
+#[derive(Debug, Default)]
+struct Store {
+    nodes: BTreeMap<String, Arc<Node>>,
+    pods: BTreeMap<PodKey, Arc<Pod>>,
+    namespaces: BTreeMap<String, Arc<Namespace>>,
+}
+
+/// A scheduler.
+#[derive(Debug)]
+pub(crate) struct Replica {
+    engine: Engine,
+    now: Timestamp,
+    set_aside: SetAside,
+    store: Store,
+    /// Decisions and effects of the engine; the objects are filled in for each audit.
+    placed: BTreeMap<PodUid, Placement>,
+    /// Effects under way: whether it is a binding.
+    under_way: BTreeMap<EffectId, (PodUid, bool)>,
+    /// Pods of which a binding said that they are gone or elsewhere: the watch has yet to say so.
+    lost: BTreeSet<PodUid>,
+    profiles: Vec<EffectiveProfile>,
+    last_panic: Option<Timestamp>,
+    auditor: Auditor,
+    /// Handed over by the engine, not yet taken by the executor.
+    effects: Vec<Effect>,
+    findings: Vec<String>,
+    /// Pods that were placed only because the flush had woken them.
+    pub(crate) rescued: u64,
+    pub(crate) attempts: u64,
+    pub(crate) audits: u64,
+    /// Writes what happens to the standard error stream.
+    trace: bool,
+}
+
+/// What a call came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Came {
+    /// Back.
+    Back,
+    /// To a panic; the engine is another one, which must catch up before it decides.
+    Recovered,
+    /// To a second panic within a minute: the process ends.
+    Ended,
+}
+
+impl Replica {
+    pub(crate) fn new(
+        config: EngineConfig,
+        profiles: Vec<EffectiveProfile>,
+        now: Timestamp,
+        trace: bool,
+    ) -> Self {
+        let mut replica = Self {
+            engine: Engine::new(config),
+            now,
+            set_aside: SetAside::default(),
+            store: Store::default(),
+            placed: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            lost: BTreeSet::new(),
+            profiles,
+            last_panic: None,
+            auditor: Auditor::default(),
+            effects: Vec::new(),
+            findings: Vec::new(),
+            rescued: 0,
+            attempts: 0,
+            audits: 0,
+            trace,
+        };
+        replica.engine.tick(now);
+        replica.apply_profiles();
+        replica
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    pub(crate) fn take_findings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.findings)
+    }
+
+    pub(crate) fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Whether the object of the pod is left out since it made the engine panic.
+    pub(crate) fn has_set_aside(&self, uid: &PodUid) -> bool {
+        self.set_aside.has_pod(uid)
+    }
+
+    fn trace(&self, line: impl FnOnce() -> String) {
+        if self.trace {
+            eprintln!("  {}", line());
+        }
+    }
+
+    pub(crate) fn tick(&mut self, now: Timestamp) -> Came {
+        self.now = self.now.max(now);
+        self.pass_time()
+    }
+
+    /// Other profiles from now on.
+    pub(crate) fn change_profiles(&mut self, profiles: Vec<EffectiveProfile>) -> Came {
+        self.profiles = profiles;
+        self.call_self(Self::apply_profiles)
+    }
+
+    fn apply_profiles(&mut self) {
+        let mut built = Vec::new();
+        for profile in &self.profiles {
+            match Registry.build(profile, 1, self.engine.symbols_mut()) {
+                Ok(mut profile) => {
+                    bomb::plant(&mut profile);
+                    built.push(profile);
+                }
+                Err(error) => self.findings.push(error.to_string()),
+            }
+        }
+        self.engine.handle(ClusterEvent::ProfilesChanged(built));
+        self.lost.clear();
+        // Pods of a new profile were passed over so far.
+        let pods = self.store.pods.values().cloned().collect();
+        self.admit(ClusterEvent::PodsResynced(pods));
+    }
+
+    fn admit(&mut self, event: ClusterEvent) {
+        if let Some(event) = self.set_aside.admit(event) {
+            self.engine.handle(event);
+        }
+    }
+
+    /// Tells what a watch has brought.
+    pub(crate) fn tell(&mut self, event: ClusterEvent) -> Came {
+        self.trace(|| format!("told {}", described(&event)));
+        self.store.take_in(&event);
+        self.find(&event);
+        self.forget_placements();
+        self.call_self(|replica| replica.admit(event))
+    }
+
+    /// Tells how an effect ended.
+    pub(crate) fn complete(&mut self, id: EffectId, outcome: EffectOutcome) -> Came {
+        self.trace(|| format!("{id:?} ended: {outcome:?}"));
+        if let Some((uid, is_binding)) = self.under_way.remove(&id) {
+            let is_over = matches!(&outcome, EffectOutcome::Failed(failure)
+                if matches!(failure.kind, FailureKind::AlreadyBound | FailureKind::Gone));
+            let is_done = matches!(outcome, EffectOutcome::Done { .. });
+            if is_binding && is_over {
+                self.placed.remove(&uid);
+                self.lost.insert(uid);
+            } else if let Some(placement) = self.placed.get_mut(&uid).filter(|_| is_binding) {
+                placement.is_bound |= is_done;
+            }
+        }
+        self.call(|engine| engine.handle(ClusterEvent::EffectCompleted { id, outcome }))
+    }
+
+    /// Runs one cycle, if a pod is ready.
+    pub(crate) fn decide(
+        &mut self,
+        ours_on: impl FnOnce(&str) -> Vec<Pod>,
+    ) -> Result<Option<Decision>, Came> {
+        let mut decision = None;
+        let came = self.call_self(|replica| {
+            decision = replica.engine.schedule_one();
+            if let Some(decision) = &decision {
+                replica.note_decision(decision, ours_on);
+            }
+        });
+        match came {
+            Came::Back => Ok(decision),
+            other => Err(other),
+        }
+    }
+
+    fn note_decision(&mut self, decision: &Decision, ours_on: impl FnOnce(&str) -> Vec<Pod>) {
+        self.attempts += 1;
+        self.trace(|| format!("{} {:?}", decision.pod, decision.outcome));
+        let Outcome::Scheduled { node } = &decision.outcome else {
+            return;
+        };
+        let Some(pod) = self.store.pods.get(&decision.pod).cloned() else {
+            let (pod, uid) = (&decision.pod, &decision.uid);
+            return self
+                .findings
+                .push(format!("pod {pod} ({uid}) was placed and is gone"));
+        };
+        if self.filters_all(&decision.profile) {
+            let truth = self.truth();
+            let ours = ours_on(node);
+            let found = audit_placement(&truth, &pod, node, &ours);
+            self.findings
+                .extend(found.into_iter().map(|finding| finding.0));
+        }
+        let placement = Placement {
+            node: Arc::clone(node),
+            pod,
+            is_bound: false,
+        };
+        if self
+            .placed
+            .insert(decision.uid.clone(), placement)
+            .is_some()
+        {
+            let pod = &decision.pod;
+            self.findings
+                .push(format!("pod {pod} was placed while it was on its way"));
+        }
+    }
+
+    /// Whether the profile refuses nodes for everything that is held against a placement.
+    fn filters_all(&self, scheduler_name: &str) -> bool {
+        use bayplan::apis::extension_point::ExtensionPoint;
+        let mut profiles = self.profiles.iter();
+        let profile = profiles.find(|profile| profile.scheduler_name == scheduler_name);
+        profile.is_some_and(|profile| {
+            let fit = &profile.args.node_resources_fit;
+            let names = [
+                "NodeUnschedulable",
+                "TaintToleration",
+                "NodeAffinity",
+                "NodePorts",
+                "NodeResourcesFit",
+            ];
+            let filters = profile.plugins_at(ExtensionPoint::Filter);
+            let has = |name: &str| filters.iter().any(|plugin| plugin.name == name);
+            fit.ignored_resources.is_empty()
+                && fit.ignored_resource_groups.is_empty()
+                && names.iter().all(|name| has(name))
+        })
+    }
+
+    fn call(&mut self, act: impl FnOnce(&mut Engine)) -> Came {
+        self.call_self(|replica| act(&mut replica.engine))
+    }
+
+    /// Acts, takes what comes out, and audits; recovers from a panic.
+    fn call_self(&mut self, act: impl FnOnce(&mut Self)) -> Came {
+        let caught = catch_unwind(AssertUnwindSafe(|| act(self)));
+        let came = match caught {
+            Ok(()) => Came::Back,
+            Err(panic) => self.recover(&*panic),
+        };
+        self.take_out();
+        if came != Came::Ended {
+            self.audit();
+        }
+        came
+    }
+
+    /// Tells the time. Most ticks do nothing, and are audited with what comes after them.
+    fn pass_time(&mut self) -> Came {
+        let (now, before) = (self.now, self.effects.len());
+        let caught = catch_unwind(AssertUnwindSafe(|| self.engine.tick(now)));
+        if let Err(panic) = caught {
+            return self.call_self(|_| std::panic::resume_unwind(panic));
+        }
+        self.take_out();
+        if self.effects.len() > before {
+            self.audit();
+        }
+        Came::Back
+    }
+
+    /// Effects, and what the engine has observed.
+    fn take_out(&mut self) {
+        let effects: Vec<Effect> = self.engine.drain_effects().collect();
+        for effect in effects {
+            if let EffectAction::RecordEvent(record) = &effect.action {
+                self.trace(|| format!("event of {}: {}", effect.pod, record.note));
+                if record.reason == "FailedScheduling" {
+                    self.placed.remove(&effect.uid);
+                }
+                continue;
+            }
+            self.trace(|| format!("{:?} of {}: {:?}", effect.id, effect.pod, effect.action));
+            let is_binding = matches!(effect.action, EffectAction::Bind { .. });
+            self.under_way
+                .insert(effect.id, (effect.uid.clone(), is_binding));
+            self.effects.push(effect);
+        }
+        let observations = self.engine.take_observations();
+        self.rescued += observations.scheduled_after_flush;
+    }
+
+    /// As the driver does it: one object is set aside and the engine rebuilt from the stores.
+    fn recover(&mut self, panic: &(dyn Any + Send)) -> Came {
+        let activity = self.engine.activity();
+        let is_bomb = panic.downcast_ref::<&str>() == Some(&bomb::BANG);
+        if is_bomb && !self.is_armed(activity.as_ref()) {
+            self.findings
+                .push(format!("a bomb went off and {activity:?} was blamed"));
+        }
+        if !is_bomb {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            let text = text.unwrap_or_default();
+            self.findings
+                .push(format!("the engine panicked at {activity:?}: {text}"));
+        }
+        self.trace(|| format!("panic at {activity:?}"));
+        let last = self.last_panic.replace(self.now);
+        if last.is_some_and(|last| self.now.since(last) < PANIC_WINDOW) {
+            return Came::Ended;
+        }
+        match activity {
+            Some(Activity::TakingInNode(name)) => {
+                if let Some(node) = self.store.nodes.get(&*name) {
+                    self.set_aside.put_node(node);
+                }
+            }
+            Some(Activity::TakingInPod(key, uid)) => {
+                if let Some(pod) = self.store.pod(&key, &uid) {
+                    self.set_aside.put_pod(pod);
+                }
+            }
+            Some(Activity::Deciding(key, uid)) => {
+                if let Some(pod) = self.store.pod(&key, &uid) {
+                    self.set_aside.put_undecidable(pod);
+                }
+            }
+            None => {}
+        }
+        match catch_unwind(AssertUnwindSafe(|| self.rebuild())) {
+            Ok(()) => Came::Recovered,
+            Err(panic) => self.recover(&*panic),
+        }
+    }
+
+    fn rebuild(&mut self) {
+        self.engine = self.engine.successor();
+        self.placed.clear();
+        self.under_way.clear();
+        self.lost.clear();
+        self.engine.tick(self.now);
+        let nodes = self.store.nodes.values().cloned().collect();
+        self.admit(ClusterEvent::NodesResynced(nodes));
+        self.apply_profiles();
+    }
+
+    /// Whether the engine was at work on a pod with a bomb.
+    fn is_armed(&self, activity: Option<&Activity>) -> bool {
+        let Some(Activity::TakingInPod(key, _) | Activity::Deciding(key, _)) = activity else {
+            return false;
+        };
+        let labels = self.store.pods.get(key);
+        let labels = labels.and_then(|pod| pod.metadata.labels.as_ref());
+        labels.is_some_and(|labels| labels.contains_key(bomb::LABEL))
+    }
+
+    /// The watch tells of pods that were lost.
+    fn find(&mut self, event: &ClusterEvent) {
+        match event {
+            ClusterEvent::PodApplied(pod) | ClusterEvent::PodDeleted(pod) => {
+                self.lost.remove(&PodUid::of(pod));
+            }
+            ClusterEvent::PodsResynced(_) => self.lost.clear(),
+            _ => {}
+        }
+    }
+
+    /// Placements of pods that are gone, or that have a node by what the watch says.
+    fn forget_placements(&mut self) {
+        let waiting = self.store.pods.values();
+        let waiting = waiting.filter(|pod| pod.bound_node().is_none() && !pod.is_terminal());
+        let waiting: BTreeSet<PodUid> = waiting.map(|pod| PodUid::of(pod)).collect();
+        self.placed.retain(|uid, _| waiting.contains(uid));
+    }
+
+    fn truth(&self) -> Truth {
+        let pods = self.store.pods.iter();
+        let pods = pods.filter(|(_, pod)| {
+            let uid = PodUid::of(pod);
+            !self.set_aside.has_pod(&uid) && !self.lost.contains(&uid)
+        });
+        let nodes = self.store.nodes.iter();
+        let nodes = nodes.filter(|(name, _)| !self.set_aside.has_node(name));
+        let profiles = self.profiles.iter();
+        Truth {
+            nodes: nodes
+                .map(|(name, node)| (name.clone(), Arc::clone(node)))
+                .collect(),
+            pods: pods
+                .map(|(key, pod)| (key.clone(), Arc::clone(pod)))
+                .collect(),
+            namespaces: self.store.namespaces.clone(),
+            profiles: profiles
+                .map(|profile| profile.scheduler_name.clone())
+                .collect(),
+            placed: self.placed.clone(),
+            under_way: self.under_way.keys().copied().collect(),
+        }
+    }
+
+    fn audit(&mut self) {
+        self.audits += 1;
+        let truth = self.truth();
+        let found = self.auditor.audit(&self.engine, &truth);
+        for finding in &found {
+            self.trace(|| format!("FINDING {finding}"));
+        }
+        self.findings
+            .extend(found.into_iter().map(|finding| finding.0));
+    }
+}
+
+impl Store {
+    fn pod(&self, key: &PodKey, uid: &PodUid) -> Option<&Arc<Pod>> {
+        self.pods.get(key).filter(|pod| PodUid::of(pod) == *uid)
+    }
+
+    fn take_in(&mut self, event: &ClusterEvent) {
+        let name = |node: &Arc<Node>| node.metadata.name.clone().unwrap_or_default();
+        match event {
+            ClusterEvent::NodeApplied(node) => {
+                self.nodes.insert(name(node), Arc::clone(node));
+            }
+            ClusterEvent::NodeDeleted(node) => {
+                self.nodes.remove(&name(node));
+            }
+            ClusterEvent::NodesResynced(nodes) => {
+                let nodes = nodes.iter().map(|node| (name(node), Arc::clone(node)));
+                self.nodes = nodes.collect();
+            }
+            ClusterEvent::PodApplied(pod) => {
+                self.pods.insert(PodKey::of(&pod.metadata), Arc::clone(pod));
+            }
+            ClusterEvent::PodDeleted(pod) => {
+                self.pods.remove(&PodKey::of(&pod.metadata));
+            }
+            ClusterEvent::PodsResynced(pods) => {
+                let pods = pods.iter();
+                let pods = pods.map(|pod| (PodKey::of(&pod.metadata), Arc::clone(pod)));
+                self.pods = pods.collect();
+            }
+            _ => self.take_in_namespace(event),
+        }
+    }
+
+    fn take_in_namespace(&mut self, event: &ClusterEvent) {
+        let name = |one: &Arc<Namespace>| one.metadata.name.clone().unwrap_or_default();
+        match namespace_event(event) {
+            Some(ObjectEvent::Applied(one)) => {
+                self.namespaces.insert(name(one), Arc::clone(one));
+            }
+            Some(ObjectEvent::Deleted(one)) => {
+                self.namespaces.remove(&name(one));
+            }
+            Some(ObjectEvent::Resynced(all)) => {
+                let all = all.iter().map(|one| (name(one), Arc::clone(one)));
+                self.namespaces = all.collect();
+            }
+            None => {}
+        }
+    }
+}
+
+/// An event in few words.
+fn described(event: &ClusterEvent) -> String {
+    let pod = |pod: &Pod| {
+        let (key, status) = (PodKey::of(&pod.metadata), &pod.status);
+        let ending = pod.metadata.deletion_timestamp.as_ref().map(|_| "ending");
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        format!(
+            "{key} ({uid}) on {:?} {:?} {ending:?}",
+            pod.bound_node(),
+            status.phase
+        )
+    };
+    match event {
+        ClusterEvent::NodeApplied(node) => {
+            let (metadata, spec) = (&node.metadata, &node.spec);
+            let room = &node.status.allocatable;
+            let labels = &metadata.labels;
+            format!("node {:?} {spec:?} {room:?} {labels:?}", metadata.name)
+        }
+        ClusterEvent::NodeDeleted(node) => format!("node {:?} is gone", node.metadata.name),
+        ClusterEvent::NodesResynced(nodes) => format!("all {} nodes", nodes.len()),
+        ClusterEvent::PodApplied(object) => format!("pod {}", pod(object)),
+        ClusterEvent::PodDeleted(object) => format!("pod {} is gone", pod(object)),
+        ClusterEvent::PodsResynced(pods) => format!("all {} pods", pods.len()),
+        other => {
+            let text = format!("{other:?}");
+            text.chars().take(300).collect()
+        }
+    }
+}
