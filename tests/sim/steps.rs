@@ -249,7 +249,7 @@ pub(crate) fn change_node(pool: &Pool, api: &mut ApiServer, dice: &mut Dice) {
     api.update(Kind::Node, &key, |node| match which {
         0 => {
             node["spec"]["unschedulable"] =
-                (!node["spec"]["unschedulable"].as_bool().unwrap_or(false)).into()
+                (!node["spec"]["unschedulable"].as_bool().unwrap_or(false)).into();
         }
         1 => node["spec"]["taints"] = other["spec"]["taints"].clone(),
         2 => {
@@ -314,7 +314,7 @@ pub(crate) fn break_object(api: &mut ApiServer, dice: &mut Dice) -> Option<(Kind
     ]);
     let key = present(api, kind, dice)?;
     api.update(kind, &key, |object| {
-        object["metadata"]["labels"] = json!(["broken"])
+        object["metadata"]["labels"] = json!(["broken"]);
     });
     Some((kind, key))
 }

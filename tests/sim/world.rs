@@ -326,7 +326,7 @@ impl World {
     /// Tells the watches what happened at the API server.
     fn send_changes(&mut self) {
         for change in self.api.take_changes() {
-            let mut dice = Dice::new(self.seed ^ (change.version() << 16) ^ 13);
+            let mut dice = Dice::new(self.seed ^ (change.version() << 16) ^ 0xd);
             let after = match dice.below(12) {
                 0 => dice.between(500, 5_000),
                 1..=4 => 0,

@@ -146,7 +146,7 @@ fn a_counter_of_a_node_that_is_off_is_noticed() {
     );
     busy().notices(
         |engine, _| {
-            engine.cache.nodes.used_ports[slot] = crate::model::host_port::UsedPorts::default()
+            engine.cache.nodes.used_ports[slot] = crate::model::host_port::UsedPorts::default();
         },
         "the ports in use of node n",
     );

@@ -229,6 +229,7 @@ fn an_engine_after_a_panic_knows_the_labels_of_namespaces() {
     driver.pod(&make_pod("p").spec(json!({"affinity": {"podAntiAffinity": terms}})));
     assert_eq!(
         driver.message(),
-        "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules."
+        "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules. preemption: 0/1 \
+         nodes are available: 1 No preemption victims found for incoming pod."
     );
 }

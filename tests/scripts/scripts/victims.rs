@@ -45,14 +45,13 @@ pub(super) async fn priorities_decide(stage: &Stage) -> anyhow::Result<()> {
             .label("app", "guarded");
         pod.priority_class(class).on(node)
     };
-    stage
-        .running([
-            pod("middle", "middle", "3", "n1"),
-            pod("small", "low", "1", "n2").label("app", "other"),
-            pod("low-a", "low", "1", "n2"),
-            pod("low-b", "low", "2", "n2"),
-        ])
-        .await?;
+    let victims = stage.running([
+        pod("middle", "middle", "3", "n1"),
+        pod("small", "low", "1", "n2").label("app", "other"),
+        pod("low-a", "low", "1", "n2"),
+        pod("low-b", "low", "2", "n2"),
+    ]);
+    Box::pin(victims).await?;
     stage.until_allowed("guard", 0).await?;
     stage.start_clock();
     stage
