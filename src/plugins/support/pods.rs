@@ -244,6 +244,7 @@ pub(super) const DEFAULT_PREEMPTION: PluginSupport = PluginSupport::new(
         pod("status.conditions[].reason", Stable("1.31")),
         field("PodDisruptionBudget", "spec.selector", Ungated),
         field("PodDisruptionBudget", "status.disruptionsAllowed", Ungated),
+        field("PodDisruptionBudget", "status.desiredHealthy", Ungated),
         field("PodDisruptionBudget", "status.disruptedPods", Ungated),
     ],
 )

@@ -21,7 +21,7 @@ use crate::live::stage::{self, take};
 use crate::subject;
 
 /// After something was put back: the watches of several kinds have no common order.
-const SETTLE: Duration = Duration::from_millis(300);
+const SETTLE: Duration = Duration::from_millis(100);
 
 /// Holds a pod back until everything around it is ready.
 const GATE: &str = "example.com/arena";
