@@ -100,6 +100,8 @@ pub(super) async fn more_important_pod_comes(stage: &Stage) -> anyhow::Result<()
     stage.start_clock();
     stage.let_go("victim").await?;
     stage.until_placed("second").await?;
-    stage.until_refused("first", "No preemption victims found").await?;
+    stage
+        .until_refused("first", "No preemption victims found")
+        .await?;
     Ok(())
 }
