@@ -27,7 +27,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
     ).message("an extender that prioritizes needs a weight of 1 or more")
 )]
 pub struct Extender {
-    /// Address below which the verbs are, for example http://extender.kube-system:8888/scheduler.
+    /// Address below which the verbs are, for example `http://extender.kube-system:8888/scheduler`.
     #[schemars(length(min = 1, max = 2048), regex(pattern = r"^https?://.+$"))]
     pub url_prefix: String,
 
