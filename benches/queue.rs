@@ -5,17 +5,19 @@
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
+#[path = "engine/profiled.rs"]
+mod profiled;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bayplan::apis::effective_profile::EffectiveProfile;
+use bayplan::engine::Engine;
 use bayplan::engine::event::ClusterEvent;
 use bayplan::engine::queue::Place;
-use bayplan::engine::{Engine, EngineConfig};
 use bayplan::model::objects::{Node, Pod};
-use bayplan::model::timestamp::Timestamp;
-use bayplan::plugins::registry::Registry;
 use serde_json::{Value, json};
+
+use crate::profiled::decode;
 
 /// Each case is measured at least this long.
 const MEASURE: Duration = Duration::from_millis(500);
@@ -82,15 +84,7 @@ fn main() {
 
 /// The profile, a tainted node, and a node that has little room.
 fn cluster() -> Engine {
-    let mut engine = Engine::new(EngineConfig::default());
-    engine.tick(Timestamp::from_seconds(1));
-    let spec = serde_json::from_value(json!({"schedulerName": "bayplan"}))
-        .expect("the profile of the benchmark must decode");
-    let profile = EffectiveProfile::try_new(&spec, &Registry).expect("it must be valid");
-    let profile = Registry
-        .build(&profile, 1, engine.symbols_mut())
-        .expect("it must be built");
-    engine.handle(ClusterEvent::ProfilesChanged(vec![profile]));
+    let mut engine = profiled::engine();
     engine.handle(flapping(false));
     engine
 }
@@ -128,10 +122,6 @@ fn running() -> Pod {
 fn pod(name: &str, spec: &Value) -> Pod {
     let metadata = json!({"name": name, "namespace": "default", "uid": name});
     decode(json!({"metadata": metadata, "spec": spec}))
-}
-
-fn decode<T: serde::de::DeserializeOwned>(object: Value) -> T {
-    serde_json::from_value(object).expect("an object of the benchmark must decode")
 }
 
 fn nanoseconds_per_event(storm: &Storm, pending: usize, gated: usize) -> u128 {

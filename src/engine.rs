@@ -224,12 +224,9 @@ impl Engine {
     /// Tells the time; it never goes back. Moves what is due.
     pub fn tick(&mut self, now: Timestamp) {
         self.now = self.now.max(now);
-        let plugins = queue_plugins::Ask {
-            profiles: &self.profiles,
-            cache: &self.cache,
-            observer: &*self.observer,
-        };
-        self.queue.tick(self.now, &plugins);
+        let now = self.now;
+        let (queue, plugins) = self.queue_and_plugins();
+        queue.tick(now, &plugins);
         self.expire_permits();
         self.expire_waiting();
         self.expire_preemptions();

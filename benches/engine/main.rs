@@ -8,6 +8,7 @@
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 mod cluster;
+mod profiled;
 mod workload;
 
 use std::fs;

@@ -10,7 +10,8 @@ use bayplan::model::objects::{Pod, Service};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cluster::{decode, node_name};
+use crate::cluster::node_name;
+use crate::profiled::decode;
 
 /// Classes that `$CLASS` takes in turn.
 const CLASSES: usize = 100;

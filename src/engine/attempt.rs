@@ -13,7 +13,6 @@ use crate::engine::framework::extension_points::Refusal;
 use crate::engine::framework::profile::Profile;
 use crate::engine::framework::{CycleState, PluginError, PluginName};
 use crate::engine::queue::{Place, QueuePlugins, Rejectors};
-use crate::engine::queue_plugins::Ask;
 use crate::engine::report::FailureReason;
 use crate::engine::scheduling_cycle::{
     self, Begun, Choice, Cycle, Evaluation, Interruption, Nomination,
@@ -136,13 +135,10 @@ impl Engine {
         {
             return false;
         }
-        let plugins = Ask {
-            profiles: &self.profiles,
-            cache: &self.cache,
-            observer: &*self.observer,
-        };
-        let queued = self.queue.get(&info.uid).map(|pod| pod.timestamp);
-        let key = plugins.sort_key(info, queued.unwrap_or(self.now));
+        let now = self.now;
+        let (queue, plugins) = self.queue_and_plugins();
+        let queued = queue.get(&info.uid).map(|pod| pod.timestamp);
+        let key = plugins.sort_key(info, queued.unwrap_or(now));
         let name = Arc::clone(&profile.scheduler_name);
         self.suspensions.park(name, key, info.uid.clone());
         true
@@ -358,12 +354,9 @@ impl Engine {
         message: &str,
         decision: &Decision,
     ) {
-        let plugins = Ask {
-            profiles: &self.profiles,
-            cache: &self.cache,
-            observer: &*self.observer,
-        };
-        self.queue.requeue(self.now, &info.uid, rejectors, &plugins);
+        let now = self.now;
+        let (queue, plugins) = self.queue_and_plugins();
+        queue.requeue(now, &info.uid, rejectors, &plugins);
         // At once, since the next attempt comes before the pod's object says so.
         self.cache.nominate(info, decision.nominated_node.clone());
         self.report_failure(info, reason, message, decision.nominated_node.clone());

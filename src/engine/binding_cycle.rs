@@ -31,7 +31,6 @@ use crate::engine::framework::reservations::Reservations;
 use crate::engine::framework::{CycleState, PluginName};
 use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::engine::queue::QueuedPod;
-use crate::engine::queue_plugins::Ask;
 use crate::model::map::IdMap;
 use crate::model::objects::Pod;
 use crate::model::pod_info::{PodInfo, PodUid};
@@ -237,12 +236,9 @@ impl Engine {
         let earlier = if let Some(queued) = binding.and_then(|binding| binding.queued.as_mut()) {
             Some(std::mem::replace(&mut queued.info, info))
         } else {
-            let plugins = Ask {
-                profiles: &self.profiles,
-                cache: &self.cache,
-                observer: &*self.observer,
-            };
-            self.queue.update(self.now, info, None, &plugins)
+            let now = self.now;
+            let (queue, plugins) = self.queue_and_plugins();
+            queue.update(now, info, None, &plugins)
         };
         if let Some(earlier) = earlier {
             self.cache.vocabulary.release_pod(&earlier);

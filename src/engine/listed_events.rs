@@ -4,7 +4,6 @@ use crate::engine::Engine;
 use crate::engine::cache::listers::ListedEvent;
 use crate::engine::framework::ClusterEventKind;
 use crate::engine::queue::RecordedChange;
-use crate::engine::queue_plugins::Ask;
 
 impl Engine {
     pub(super) fn apply_listed(&mut self, event: ListedEvent) {
@@ -17,12 +16,7 @@ impl Engine {
                 object: Some(change.key),
                 ..RecordedChange::of(ClusterEventKind::new(resource, change.action))
             };
-            let plugins = Ask {
-                profiles: &self.profiles,
-                cache: &self.cache,
-                observer: &*self.observer,
-            };
-            self.queue.move_all(self.now, &recorded, &plugins);
+            self.tell_queue(&recorded, None);
         }
         self.poll_waiting();
     }

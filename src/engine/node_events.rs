@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
 use crate::engine::queue::RecordedChange;
-use crate::engine::queue_plugins::Ask;
 use crate::engine::{Activity, Engine};
 use crate::model::objects::Node;
 
@@ -66,12 +65,7 @@ impl Engine {
             node: Some(Arc::clone(name)),
             ..RecordedChange::of(event)
         };
-        let plugins = Ask {
-            profiles: &self.profiles,
-            cache: &self.cache,
-            observer: &*self.observer,
-        };
-        self.queue.move_all(self.now, &change, &plugins);
+        self.tell_queue(&change, None);
         self.nominated_node_changed(name, action);
         self.poll_waiting();
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
 use crate::engine::queue::{RecordedChange, target_pod_change};
-use crate::engine::queue_plugins::{Ask, AskAboutGone};
 use crate::engine::{Activity, Engine};
 use crate::model::objects::Pod;
 use crate::model::pod_class::InvalidPod;
@@ -168,21 +167,18 @@ impl Engine {
         let promised = promised.map(|pod| pod.info.nominated_node.clone());
         self.cache.update_nomination(&info, promised.as_ref());
         let nominated = info.nominated_node.clone();
-        let plugins = Ask {
-            profiles: &self.profiles,
-            cache: &self.cache,
-            observer: &*self.observer,
-        };
-        let vocabulary = &self.cache.vocabulary;
+        let now = self.now;
+        let (queue, plugins) = self.queue_and_plugins();
+        let vocabulary = &plugins.cache.vocabulary;
         let mut is_changed = false;
-        let earlier = match self.queue.get(uid) {
-            None => self.queue.add(self.now, info, &plugins),
+        let earlier = match queue.get(uid) {
+            None => queue.add(now, info, &plugins),
             Some(queued) => {
                 let old = (&queued.info, &**vocabulary.pod_class(queued.info.class));
                 let new = (&info, &**vocabulary.pod_class(info.class));
                 let change = target_pod_change(old, new);
                 is_changed = change.is_some();
-                self.queue.update(self.now, info, change, &plugins)
+                queue.update(now, info, change, &plugins)
             }
         };
         if let Some(earlier) = earlier {
@@ -233,35 +229,20 @@ impl Engine {
         node: Option<Arc<str>>,
         uid: &PodUid,
     ) {
-        let event = ClusterEventKind::new(EventResource::AssignedPod, action);
-        let change = RecordedChange {
-            node,
-            pod: Some(uid.clone()),
-            ..RecordedChange::of(event)
-        };
-        let plugins = Ask {
-            profiles: &self.profiles,
-            cache: &self.cache,
-            observer: &*self.observer,
-        };
-        self.queue.move_all(self.now, &change, &plugins);
+        self.tell_queue(&assigned_pod_change(action, node, uid), None);
     }
 
     /// Tells the queue that the pod is no longer on `node`.
     pub(super) fn assigned_pod_gone(&mut self, node: Option<Arc<str>>, info: &PodInfo) {
-        let event = ClusterEventKind::new(EventResource::AssignedPod, ActionType::DELETE);
-        let change = RecordedChange {
-            node,
-            pod: Some(info.uid.clone()),
-            ..RecordedChange::of(event)
-        };
-        let ask = Ask {
-            profiles: &self.profiles,
-            cache: &self.cache,
-            observer: &*self.observer,
-        };
-        let plugins = AskAboutGone { ask, gone: info };
-        self.queue.move_all(self.now, &change, &plugins);
+        let change = assigned_pod_change(ActionType::DELETE, node, &info.uid);
+        self.tell_queue(&change, Some(info));
+    }
+
+    /// Tells the queue of a change; plugins still see a pod that is `gone`.
+    pub(super) fn tell_queue(&mut self, change: &RecordedChange, gone: Option<&PodInfo>) {
+        let now = self.now;
+        let (queue, plugins) = self.queue_and_plugins();
+        queue.move_all(now, change, &plugins.with_gone(gone));
     }
 
     /// Frees the room of a pod whose binding came to nothing.
@@ -271,5 +252,13 @@ impl Engine {
         }
         let preemptors = self.cache.preemptions.victim_gone(&info.uid);
         self.activate_waiting(&preemptors);
+    }
+}
+
+fn assigned_pod_change(action: ActionType, node: Option<Arc<str>>, uid: &PodUid) -> RecordedChange {
+    RecordedChange {
+        node,
+        pod: Some(uid.clone()),
+        ..RecordedChange::of(ClusterEventKind::new(EventResource::AssignedPod, action))
     }
 }

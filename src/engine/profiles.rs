@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::engine::Engine;
 use crate::engine::framework::profile::Profile;
 use crate::engine::framework::{Plugin, PluginName};
-use crate::engine::queue_plugins::Ask;
 use crate::model::pod_info::PodUid;
 use crate::model::symbols::{Symbol, Symbols};
 
@@ -91,11 +90,8 @@ impl Engine {
             .pods()
             .map(|(pod, _)| pod.info.uid.clone())
             .collect();
-        let plugins = Ask {
-            profiles: &self.profiles,
-            cache: &self.cache,
-            observer: &*self.observer,
-        };
-        self.queue.activate(self.now, &waiting, &plugins);
+        let now = self.now;
+        let (queue, plugins) = self.queue_and_plugins();
+        queue.activate(now, &waiting, &plugins);
     }
 }

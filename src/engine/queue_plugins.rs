@@ -1,70 +1,55 @@
 //! Answers the queue's questions with the pod's profile and the cluster as it is.
 
+use crate::engine::Engine;
 use crate::engine::cache::Cache;
 use crate::engine::cache::snapshot::PodView;
 use crate::engine::framework::extension_points::{Change, EnqueueExtensions, SortKey};
 use crate::engine::framework::{HintScope, Plugin, PluginName, QueueingHint, Rejection};
 use crate::engine::observer::{CycleObserver, ObservedPoint, StatusCode};
 use crate::engine::profiles::Profiles;
-use crate::engine::queue::{QueuePlugins, RecordedChange};
+use crate::engine::queue::{QueuePlugins, RecordedChange, SchedulingQueue};
 use crate::model::pod_info::PodInfo;
 use crate::model::timestamp::Timestamp;
 
 /// The plugins as the queue sees them.
 pub(super) struct Ask<'a> {
-    pub(super) profiles: &'a Profiles,
+    profiles: &'a Profiles,
     pub(super) cache: &'a Cache,
-    pub(super) observer: &'a dyn CycleObserver,
+    observer: &'a dyn CycleObserver,
+    /// A pod that is gone, of which plugins still see what it was like.
+    gone: Option<&'a PodInfo>,
+}
+
+impl Engine {
+    /// The queue, and the plugins that it asks.
+    pub(super) fn queue_and_plugins(&mut self) -> (&mut SchedulingQueue, Ask<'_>) {
+        let plugins = Ask {
+            profiles: &self.profiles,
+            cache: &self.cache,
+            observer: &*self.observer,
+            gone: None,
+        };
+        (&mut self.queue, plugins)
+    }
 }
 
 impl<'a> Ask<'a> {
+    /// The same about a pod that is gone: plugins still see what it was like.
+    pub(super) fn with_gone(self, gone: Option<&'a PodInfo>) -> Self {
+        Self { gone, ..self }
+    }
+
     fn plugin_of(&self, name: PluginName, pod: &PodInfo) -> Option<&'a dyn Plugin> {
         self.profiles.get(&pod.scheduler_name)?.plugin_named(name)
     }
-
-    fn hint_about(
-        &self,
-        plugin: PluginName,
-        pod: &PodInfo,
-        change: &RecordedChange,
-        gone: Option<&PodInfo>,
-    ) -> Option<QueueingHint> {
-        let Some(plugin) = self.plugin_of(plugin, pod) else {
-            // An extender, or a plugin that the profile no longer has: any event may help.
-            return Some(QueueingHint::Queue);
-        };
-        let Some(extensions) = plugin.enqueue_extensions() else {
-            return Some(QueueingHint::Queue);
-        };
-        if !extensions
-            .events_to_register()
-            .iter()
-            .any(|event| event.matches(&change.event))
-        {
-            return None;
-        }
-        let cluster = self.cache.snapshot();
-        let seen = Change {
-            event: change.event,
-            node: change.node.as_deref().and_then(|name| cluster.node(name)),
-            other: change.pod.as_ref().and_then(|uid| {
-                let gone = gone.filter(|gone| gone.uid == *uid);
-                gone.map(|gone| cluster.view(gone))
-                    .or_else(|| cluster.pod(uid))
-            }),
-            object: change.object.as_ref(),
-            cluster,
-        };
-        let view = PodView::new(pod, &self.cache.vocabulary);
-        let hint = || extensions.queueing_hint(&seen, &view);
-        Some(self.profiles.ask_about(&pod.uid, hint))
-    }
 }
 
-/// The same about a pod that is gone: plugins still see what it was like.
-pub(super) struct AskAboutGone<'a> {
-    pub(super) ask: Ask<'a>,
-    pub(super) gone: &'a PodInfo,
+/// Whether the plugin registered for `change`; without a list it is told of every one.
+fn registers(plugin: &dyn Plugin, change: &RecordedChange) -> bool {
+    plugin.enqueue_extensions().is_none_or(|extensions| {
+        let mut registered = extensions.events_to_register().iter();
+        registered.any(|event| event.matches(&change.event))
+    })
 }
 
 impl QueuePlugins for Ask<'_> {
@@ -101,20 +86,37 @@ impl QueuePlugins for Ask<'_> {
         pod: &PodInfo,
         change: &RecordedChange,
     ) -> Option<QueueingHint> {
-        self.hint_about(plugin, pod, change, None)
+        // Without a plugin it was an extender, or one that the profile no longer has: any event may
+        // help.
+        let plugin = self.plugin_of(plugin, pod);
+        let Some((plugin, extensions)) =
+            plugin.and_then(|plugin| Some((plugin, plugin.enqueue_extensions()?)))
+        else {
+            return Some(QueueingHint::Queue);
+        };
+        if !registers(plugin, change) {
+            return None;
+        }
+        let cluster = self.cache.snapshot();
+        let seen = Change {
+            event: change.event,
+            node: change.node.as_deref().and_then(|name| cluster.node(name)),
+            other: change.pod.as_ref().and_then(|uid| {
+                let gone = self.gone.filter(|gone| gone.uid == *uid);
+                gone.map(|gone| cluster.view(gone))
+                    .or_else(|| cluster.pod(uid))
+            }),
+            object: change.object.as_ref(),
+            cluster,
+        };
+        let view = PodView::new(pod, &self.cache.vocabulary);
+        let hint = || extensions.queueing_hint(&seen, &view);
+        Some(self.profiles.ask_about(&pod.uid, hint))
     }
 
     fn is_registered(&self, plugin: PluginName, change: &RecordedChange) -> bool {
         let mut known = self.profiles.running_plugins(plugin).peekable();
-        known.peek().is_none()
-            || known.any(|plugin| {
-                plugin.enqueue_extensions().is_none_or(|extensions| {
-                    extensions
-                        .events_to_register()
-                        .iter()
-                        .any(|event| event.matches(&change.event))
-                })
-            })
+        known.peek().is_none() || known.any(|plugin| registers(plugin, change))
     }
 
     fn hint_scope(&self, plugin: PluginName, pod: &PodInfo) -> HintScope {
@@ -123,32 +125,5 @@ impl QueuePlugins for Ask<'_> {
         };
         let extensions = plugin.enqueue_extensions();
         extensions.map_or(HintScope::Class, EnqueueExtensions::hint_scope)
-    }
-}
-
-impl QueuePlugins for AskAboutGone<'_> {
-    fn sort_key(&self, pod: &PodInfo, queued: Timestamp) -> SortKey {
-        self.ask.sort_key(pod, queued)
-    }
-
-    fn pre_enqueue(&self, pod: &PodInfo) -> Option<Rejection> {
-        self.ask.pre_enqueue(pod)
-    }
-
-    fn hint(
-        &self,
-        plugin: PluginName,
-        pod: &PodInfo,
-        change: &RecordedChange,
-    ) -> Option<QueueingHint> {
-        self.ask.hint_about(plugin, pod, change, Some(self.gone))
-    }
-
-    fn is_registered(&self, plugin: PluginName, change: &RecordedChange) -> bool {
-        self.ask.is_registered(plugin, change)
-    }
-
-    fn hint_scope(&self, plugin: PluginName, pod: &PodInfo) -> HintScope {
-        self.ask.hint_scope(plugin, pod)
     }
 }

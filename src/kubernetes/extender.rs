@@ -66,14 +66,7 @@ impl Extenders {
     ) -> Result<Answer, String> {
         let extender = &question.extender;
         let arguments = self.arguments(effect, question, nodes).await?;
-        let answer = self
-            .call(
-                extender,
-                &extender.filter_verb,
-                arguments,
-                extender.timeout(),
-            )
-            .await?;
+        let answer = self.put(question, &extender.filter_verb, arguments).await?;
         let filtered = wire::filtered(&answer, extender.node_cache_capable)?;
         Ok(Answer::Filtered(filtered))
     }
@@ -84,16 +77,9 @@ impl Extenders {
         question: &Question,
         nodes: &[Arc<str>],
     ) -> Result<Answer, String> {
-        let extender = &question.extender;
+        let verb = &question.extender.prioritize_verb;
         let arguments = self.arguments(effect, question, nodes).await?;
-        let answer = self
-            .call(
-                extender,
-                &extender.prioritize_verb,
-                arguments,
-                extender.timeout(),
-            )
-            .await?;
+        let answer = self.put(question, verb, arguments).await?;
         wire::scores(&answer).map(Answer::Prioritized)
     }
 
@@ -112,8 +98,8 @@ impl Extenders {
             let victims = self.objects.pods(names).await?;
             wire::about_whole_victims(pod, candidates, &victims)
         };
-        let (verb, limit) = (&extender.preempt_verb, extender.timeout());
-        let answer = self.call(extender, verb, arguments, limit).await?;
+        let verb = &extender.preempt_verb;
+        let answer = self.put(question, verb, arguments).await?;
         wire::candidates(&answer).map(Answer::Preempted)
     }
 
@@ -146,6 +132,18 @@ impl Extenders {
             return Ok(wire::about_names(pod, nodes));
         }
         Ok(wire::about_nodes(pod, self.objects.nodes(nodes).await?))
+    }
+
+    /// Puts a question, within the extender's own time limit.
+    async fn put(
+        &self,
+        question: &Question,
+        verb: &str,
+        arguments: Chunks,
+    ) -> Result<Bytes, String> {
+        let extender = &question.extender;
+        let limit = extender.timeout();
+        self.call(extender, verb, arguments, limit).await
     }
 
     async fn call(

@@ -10,7 +10,6 @@ use crate::engine::framework::extension_points::Refusal;
 use crate::engine::framework::{PluginError, PluginName};
 use crate::engine::observer::StatusCode;
 use crate::engine::queue::Rejectors;
-use crate::engine::queue_plugins::Ask;
 use crate::engine::report::FailureReason;
 use crate::engine::{Engine, FailedBinding};
 use crate::model::pod_info::PodUid;
@@ -108,14 +107,11 @@ impl Engine {
             ),
         };
         self.observe_failed_binding(&binding, reason);
-        let plugins = Ask {
-            profiles: &self.profiles,
-            cache: &self.cache,
-            observer: &*self.observer,
-        };
+        let now = self.now;
+        let (queue, plugins) = self.queue_and_plugins();
         match binding.queued {
-            Some(queued) => self.queue.put_back(self.now, queued, rejectors, &plugins),
-            None => self.queue.requeue(self.now, uid, rejectors, &plugins),
+            Some(queued) => queue.put_back(now, queued, rejectors, &plugins),
+            None => queue.requeue(now, uid, rejectors, &plugins),
         }
         // After the pod is back, so that the room it frees does not wake itself by hint.
         self.assigned_pod_gone(Some(binding.node), &info);

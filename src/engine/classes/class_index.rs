@@ -94,11 +94,7 @@ impl ClassIndex {
                 places.update(pod, *slot, node.as_ref());
             }
         }
-        if self.dirty.is_empty() {
-            self.dirty = changed;
-        } else {
-            self.dirty.extend(changed);
-        }
+        self.dirty.extend(changed);
     }
 }
 

@@ -11,6 +11,7 @@ use std::fmt::Debug;
 use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::framework::CycleState;
+use crate::model::symbols::Symbol;
 
 /// A plugin whose verdicts and scores can be kept.
 pub trait ClassPlugin {
@@ -67,6 +68,12 @@ pub trait Places: Debug + Send {
         node: &NodeView<'_>,
         place: &mut Vec<i64>,
     );
+}
+
+/// The number of a domain for [`Places::place`], another one than those of all others; a node that
+/// has no such domain has one of its own.
+pub fn domain_number(domain: Option<Symbol>) -> i64 {
+    domain.map_or(i64::MIN, Symbol::number)
 }
 
 /// For how many nodes each one stands that `PreScore` is given, if not for itself alone.

@@ -8,7 +8,6 @@ use crate::engine::framework::ActionType;
 use crate::engine::framework::earlier_preemptions::EarlierPreemptions;
 use crate::engine::preemption::{Preemptions, STATUS_LAG, Stage};
 use crate::engine::queue::Place;
-use crate::engine::queue_plugins::Ask;
 use crate::model::pod_info::{PodInfo, PodUid};
 
 /// What may decide whether a pod can be on a node.
@@ -100,23 +99,17 @@ impl Engine {
             matches!(place, Some(Place::Unschedulable | Place::Gated))
         };
         let pods: Vec<PodUid> = pods.iter().filter(waits).cloned().collect();
-        let plugins = Ask {
-            profiles: &self.profiles,
-            cache: &self.cache,
-            observer: &*self.observer,
-        };
-        self.queue.activate(self.now, &pods, &plugins);
+        let now = self.now;
+        let (queue, plugins) = self.queue_and_plugins();
+        queue.activate(now, &pods, &plugins);
     }
 
     /// Tries those of the pods that wait for an event when their backoff is over.
     pub(super) fn wake_after_backoff(&mut self, pods: &[PodUid]) {
-        let plugins = Ask {
-            profiles: &self.profiles,
-            cache: &self.cache,
-            observer: &*self.observer,
-        };
+        let now = self.now;
+        let (queue, plugins) = self.queue_and_plugins();
         for uid in pods {
-            self.queue.wake(self.now, uid, &plugins);
+            queue.wake(now, uid, &plugins);
         }
     }
 }

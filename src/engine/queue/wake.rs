@@ -37,36 +37,35 @@ impl SchedulingQueue {
     /// Wakes pods at once, past their backoff.
     pub fn activate(&mut self, now: Timestamp, uids: &[PodUid], plugins: &dyn QueuePlugins) {
         for uid in uids {
-            match self.places.place(uid) {
-                Some(Place::InFlight) => self.in_flight.record(RecordedChange {
-                    pod: Some(uid.clone()),
-                    ..RecordedChange::of(ClusterEventKind::FORCE_ACTIVATE)
-                }),
-                Some(Place::Backoff | Place::Unschedulable | Place::Gated) => {
-                    if let Some(pod) = self.places.remove(uid) {
-                        let event = ClusterEventKind::FORCE_ACTIVATE;
-                        self.enter(now, pod, event, Strategy::Immediately, plugins);
-                    }
-                }
-                Some(Place::Active) | None => {}
-            }
+            self.force(now, uid, Strategy::Immediately, plugins);
         }
     }
 
     /// Tries a pod that waits for an event when its backoff is over, whatever its hints say.
     pub fn wake(&mut self, now: Timestamp, uid: &PodUid, plugins: &dyn QueuePlugins) {
+        self.force(now, uid, Strategy::AfterBackoff, plugins);
+    }
+
+    fn force(
+        &mut self,
+        now: Timestamp,
+        uid: &PodUid,
+        strategy: Strategy,
+        plugins: &dyn QueuePlugins,
+    ) {
         let event = ClusterEventKind::FORCE_ACTIVATE;
         match self.places.place(uid) {
             Some(Place::InFlight) => self.in_flight.record(RecordedChange {
                 pod: Some(uid.clone()),
                 ..RecordedChange::of(event)
             }),
-            Some(Place::Unschedulable | Place::Gated) => {
+            Some(Place::Backoff) if strategy == Strategy::AfterBackoff => {}
+            Some(Place::Backoff | Place::Unschedulable | Place::Gated) => {
                 if let Some(pod) = self.places.remove(uid) {
-                    self.enter(now, pod, event, Strategy::AfterBackoff, plugins);
+                    self.enter(now, pod, event, strategy, plugins);
                 }
             }
-            Some(Place::Active | Place::Backoff) | None => {}
+            Some(Place::Active) | None => {}
         }
     }
 

@@ -139,12 +139,11 @@ impl<'a> Cycle<'a> {
     }
 
     fn score_questions(&self, evaluation: &Evaluation<'a>) -> impl Iterator<Item = Question> {
-        let nodes = names(&evaluation.feasible);
         let extenders = self.profile.extenders.iter().enumerate();
         extenders
             .filter(|(_, extender)| extender.prioritizes() && extender.is_interested(&self.pod))
-            .map(move |(position, extender)| {
-                let nodes = nodes.clone();
+            .map(|(position, extender)| {
+                let nodes = names(&evaluation.feasible);
                 self.question(position, extender, Subject::Prioritize { nodes })
             })
     }

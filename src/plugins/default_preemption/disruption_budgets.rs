@@ -45,7 +45,7 @@ impl<'a> Budgets<'a> {
             cluster,
             evicted_lately,
         };
-        if evicted_lately {
+        if evicted_lately && !budgets.all.is_empty() {
             budgets.recount();
         }
         budgets
@@ -54,11 +54,15 @@ impl<'a> Budgets<'a> {
     /// No more may go than stay beyond the desired ones. A budget allows no more than that when its
     /// status is up to date, since a healthy pod is one that stays.
     fn recount(&mut self) {
-        let cluster = self.cluster;
-        for budget in &mut self.all {
-            let pods = cluster.nodes().flat_map(|node| node.pods());
-            let staying = pods.filter(|pod| budget.is_for(pod) && !is_going(pod, cluster));
-            let staying = i32::try_from(staying.count()).unwrap_or(i32::MAX);
+        let mut staying = vec![0_i32; self.all.len()];
+        let pods = self.cluster.nodes().flat_map(|node| node.pods());
+        for pod in pods.filter(|pod| !is_going(pod, self.cluster)) {
+            let budgets = self.all.iter().zip(&mut staying);
+            for (_, staying) in budgets.filter(|(budget, _)| budget.is_for(&pod)) {
+                *staying = staying.saturating_add(1);
+            }
+        }
+        for (budget, staying) in self.all.iter_mut().zip(staying) {
             let spare = staying.saturating_sub(budget.object.status.desired_healthy);
             budget.allowed = budget.allowed.min(spare);
         }

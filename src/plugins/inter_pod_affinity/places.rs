@@ -3,15 +3,12 @@
 use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::framework::CycleState;
-use crate::engine::framework::class_plugin::{ClassPlugin, Places};
+use crate::engine::framework::class_plugin::{ClassPlugin, Places, domain_number};
 use crate::model::node_selector::NodeLabels;
 use crate::model::symbols::Symbol;
 use crate::plugins::inter_pod_affinity::InterPodAffinity;
 use crate::plugins::inter_pod_affinity::filtering::Filtering;
 use crate::plugins::inter_pod_affinity::scoring::Scoring;
-
-/// Stands for a domain that a node does not have.
-const NO_DOMAIN: i64 = i64::MIN;
 
 /// Nodes are told apart by their domains, and where a domain is one node by what is counted there.
 #[derive(Debug)]
@@ -83,7 +80,7 @@ impl Places for AffinityPlaces {
         node: &NodeView<'_>,
         place: &mut Vec<i64>,
     ) {
-        let domain = |key: Symbol| node.label(key).map_or(NO_DOMAIN, Symbol::number);
+        let domain = |key: Symbol| domain_number(node.label(key));
         if let Some(filtering) = state.read::<Filtering>() {
             for (key, count) in filtering.topology_keys().zip(filtering.counts_at(node)) {
                 place.push(match count {

@@ -26,46 +26,24 @@ struct Counted {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Domain {
-    nodes: usize,
+    nodes: i64,
     pods: i64,
 }
 
 impl Counted {
-    /// A node of `domain` came with `pods`.
-    fn add_node(&mut self, domain: Symbol, pods: i64) {
+    fn change(&mut self, domain: Symbol, nodes: i64, pods: i64) {
         let entry = self.by_domain.entry(domain).or_default();
         let before = *entry;
-        entry.nodes += 1;
+        entry.nodes += nodes;
         entry.pods += pods;
-        let after = entry.pods;
-        if before.nodes == 0 {
-            *self.domains_by_pods.entry(after).or_insert(0) += 1;
-        } else {
-            self.move_domain(before.pods, after);
-        }
-    }
-
-    /// A node of `domain`, which had come with `pods`, left.
-    fn remove_node(&mut self, domain: Symbol, pods: i64) {
-        let Some(entry) = self.by_domain.get_mut(&domain) else {
-            return;
-        };
-        let before = entry.pods;
-        entry.nodes -= 1;
-        entry.pods -= pods;
         let after = *entry;
-        if after.nodes == 0 {
-            self.by_domain.swap_remove(&domain);
-            self.take_domain(before);
-        } else {
-            self.move_domain(before, after.pods);
+        if before.nodes > 0 {
+            self.take_domain(before.pods);
         }
-    }
-
-    fn move_domain(&mut self, before: i64, after: i64) {
-        if before != after {
-            self.take_domain(before);
-            *self.domains_by_pods.entry(after).or_insert(0) += 1;
+        if after.nodes > 0 {
+            *self.domains_by_pods.entry(after.pods).or_insert(0) += 1;
+        } else {
+            self.by_domain.swap_remove(&domain);
         }
     }
 
@@ -80,14 +58,9 @@ impl Counted {
 }
 
 impl DomainSpread {
-    /// A node of `domain` came with `pods`.
-    pub(super) fn add_node(&mut self, domain: Symbol, pods: i64) {
-        Arc::make_mut(&mut self.counted).add_node(domain, pods);
-    }
-
-    /// A node of `domain`, which had come with `pods`, left.
-    pub(super) fn remove_node(&mut self, domain: Symbol, pods: i64) {
-        Arc::make_mut(&mut self.counted).remove_node(domain, pods);
+    /// As many nodes of `domain` came with as many `pods` in all, or left, where they are negative.
+    pub(super) fn count_nodes(&mut self, domain: Symbol, nodes: i64, pods: i64) {
+        Arc::make_mut(&mut self.counted).change(domain, nodes, pods);
     }
 
     /// The pods in `domain`.
@@ -167,10 +140,10 @@ mod tests {
             let mut counted = DomainSpread::default();
             for (domain, count) in domains.iter().zip(&counts) {
                 // Two nodes that stay, and one that leaves again.
-                counted.add_node(*domain, 1);
-                counted.add_node(*domain, 7);
-                counted.add_node(*domain, count - 1);
-                counted.remove_node(*domain, 7);
+                counted.count_nodes(*domain, 1, 1);
+                counted.count_nodes(*domain, 1, 7);
+                counted.count_nodes(*domain, 1, count - 1);
+                counted.count_nodes(*domain, -1, -7);
             }
             let mut changed = counted.clone();
             let mut expected = counts.clone();

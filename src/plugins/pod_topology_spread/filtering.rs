@@ -72,7 +72,7 @@ fn count(
         let shares = shares(constraints, &sources, pod, &node);
         for (spread, share) in spreads.iter_mut().zip(shares) {
             if let Some((domain, pods)) = share {
-                spread.add_node(domain, pods);
+                spread.count_nodes(domain, 1, pods);
             }
         }
     }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::framework::CycleState;
-use crate::engine::framework::class_plugin::{ClassPlugin, Places};
+use crate::engine::framework::class_plugin::{ClassPlugin, Places, domain_number};
 use crate::model::node_selector::NodeLabels;
 use crate::model::symbols::Symbol;
 use crate::plugins::pod_topology_spread::constraint::{Constraint, PodCount};
@@ -18,9 +18,6 @@ use crate::plugins::pod_topology_spread::scoring::{
     Domain, DomainSums, KeptSums, PreScoreState, sum_shares,
 };
 use crate::plugins::pod_topology_spread::{PodTopologySpread, Strictness};
-
-/// Stands for a domain that a node does not have.
-const NO_DOMAIN: i64 = i64::MIN;
 
 /// What is counted for one class of pods.
 #[derive(Debug)]
@@ -101,25 +98,13 @@ impl SpreadPlaces {
         }
     }
 
-    fn add(&mut self, shares: &NodeShares) {
+    /// Adds what a node adds, or takes it away with a `sign` of -1.
+    fn count(&mut self, shares: &NodeShares, sign: i64) {
         for (spread, share) in self.spreads.iter_mut().zip(&shares.hard) {
             if let Some((domain, pods)) = *share {
-                spread.add_node(domain, pods);
+                spread.count_nodes(domain, sign, sign * pods);
             }
         }
-        self.add_to_sums(shares, 1);
-    }
-
-    fn remove(&mut self, shares: &NodeShares) {
-        for (spread, share) in self.spreads.iter_mut().zip(&shares.hard) {
-            if let Some((domain, pods)) = *share {
-                spread.remove_node(domain, pods);
-            }
-        }
-        self.add_to_sums(shares, -1);
-    }
-
-    fn add_to_sums(&mut self, shares: &NodeShares, sign: i64) {
         for (sums, share) in self.sums.iter_mut().zip(&shares.soft) {
             let (Some(sums), Some((domain, pods))) = (sums, *share) else {
                 continue;
@@ -177,8 +162,8 @@ impl Places for SpreadPlaces {
         let shares = node
             .map(|node| self.shares_of(pod, node))
             .unwrap_or_default();
-        self.remove(&earlier);
-        self.add(&shares);
+        self.count(&earlier, -1);
+        self.count(&shares, 1);
         self.shares[slot.index()] = shares;
     }
 
@@ -187,16 +172,14 @@ impl Places for SpreadPlaces {
         let is_by_node = |constraint: &Constraint| constraint.topology_key == self.plugin.hostname;
         for (constraint, spread) in self.hard.iter().zip(&self.spreads) {
             place.push(match domain(constraint) {
-                None => NO_DOMAIN,
                 Some(domain) if is_by_node(constraint) => spread.count(domain),
-                Some(domain) => domain.number(),
+                domain => domain_number(domain),
             });
         }
         for (constraint, source) in self.soft.iter().zip(&self.soft_sources) {
             place.push(match domain(constraint) {
-                None => NO_DOMAIN,
                 Some(_) if is_by_node(constraint) => constraint.count_on(*source, pod, node),
-                Some(domain) => domain.number(),
+                domain => domain_number(domain),
             });
         }
     }
