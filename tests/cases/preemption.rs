@@ -70,6 +70,22 @@ fn a_guarded_pod_that_can_stay_is_no_violation() {
     assert_eq!(plan(&verdict, "q"), (Some("n1"), vec!["default/high"]));
 }
 
+// Upstream's sort is not stable; the oracle gives it this order.
+#[test]
+fn of_many_equal_victims_those_that_came_first_stay() {
+    let mut objects = vec![node("n1", "4")];
+    // Named against the order in which they come.
+    for number in (0..16).rev() {
+        let mut equal = on(ranked(&format!("p{number:02}"), "250m", 0), "n1");
+        equal["status"]["startTime"] = "2024-01-01T02:30:00Z".into();
+        objects.push(equal);
+    }
+    objects.push(ranked("q", "750m", 100));
+    let verdict = decide!(objects);
+    let victims = vec!["default/p00", "default/p01", "default/p02"];
+    assert_eq!(plan(&verdict, "q"), (Some("n1"), victims));
+}
+
 // CASES C24; A7.86
 #[test]
 fn the_holder_of_a_claim_for_one_pod_goes_for_a_higher_priority_only() {

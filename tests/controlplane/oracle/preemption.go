@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
@@ -21,6 +22,7 @@ func (p *profile) watchPreemption() {
 			continue
 		}
 		plugin.Evaluator.Interface = orderedPreemption{plugin.Evaluator.Interface, p}
+		plugin.MoreImportantVictim = p.isMoreImportant
 		plugin.Executor.PreemptPod = func(_ context.Context, chosen preemption.Candidate, _ preemption.ExecutorPreemptor, victim *v1.Pod, _ string) (bool, error) {
 			if len(p.current.victims) == 0 {
 				p.current.notePreemption(chosen)
@@ -29,6 +31,26 @@ func (p *profile) watchPreemption() {
 			return false, nil
 		}
 	}
+}
+
+// isMoreImportant asks upstream, whose sort is not stable: of more than twelve pods, equal ones come
+// in no particular order. Here they keep the one that they have on the node, as fewer do.
+func (p *profile) isMoreImportant(one, other preemption.Victim) bool {
+	if preemption.MoreImportantVictim(one, other) {
+		return true
+	}
+	return !preemption.MoreImportantVictim(other, one) && p.placeOnNode(one) < p.placeOnNode(other)
+}
+
+func (p *profile) placeOnNode(victim preemption.Victim) int {
+	pod := victim.Pods()[0].GetPod()
+	node, err := p.SnapshotSharedLister().NodeInfos().Get(pod.Spec.NodeName)
+	if err != nil {
+		return 0
+	}
+	return slices.IndexFunc(node.GetPods(), func(other fwk.PodInfo) bool {
+		return other.GetPod().UID == pod.UID
+	})
 }
 
 // orderedPreemption is upstream's preemption without chance.
