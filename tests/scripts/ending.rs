@@ -1,6 +1,7 @@
 //! Where a script has left its pods, and what they were told.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use k8s_openapi::api::events::v1::Event;
@@ -9,6 +10,13 @@ use kube::api::ListParams;
 
 use crate::harness::wait;
 use crate::stage::{PATIENCE, SCOUT, Stage};
+
+/// Events of one pod are written side by side, by both schedulers: what was said before may come
+/// after. Nothing new for this long is taken for the end.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// An ending that is not as expected may be one that is not there yet, on a busy machine.
+const LATE: Duration = Duration::from_secs(10);
 
 /// The end of a script. Names of schedulers and UIDs of pods are left out: they must differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,18 +37,38 @@ struct PodEnding {
 }
 
 impl Ending {
-    /// As it is once every placement has been told: events are written behind everything else.
+    /// As it is once every placement has been told and nothing more is said.
     pub(crate) async fn read(stage: &Stage) -> anyhow::Result<Self> {
+        let mut last = None;
+        let mut since = tokio::time::Instant::now();
         wait::until("events of all placements", PATIENCE, async || {
             let ending = Self::read_now(stage).await?;
-            let mut placed = ending.pods.iter().filter(|(_, pod)| pod.is_placed());
-            let is_told = placed.all(|(name, _)| {
-                let mut told = ending.events.iter();
-                told.any(|[pod, reason, _]| pod == name && reason == "Scheduled")
-            });
-            Ok(is_told.then_some(ending))
+            if last.as_ref() != Some(&ending) {
+                last = Some(ending.clone());
+                since = tokio::time::Instant::now();
+            }
+            let is_whole = ending.tells_all_placements() && since.elapsed() >= QUIET;
+            Ok(is_whole.then_some(ending))
         })
         .await
+    }
+
+    /// As it is once it is as expected, or else once nothing more is said.
+    pub(crate) async fn read_expecting(stage: &Stage, expected: &Self) -> anyhow::Result<Self> {
+        let mut ending = Self::read(stage).await?;
+        let late = tokio::time::Instant::now() + LATE;
+        while !expected.differences(&ending).is_empty() && tokio::time::Instant::now() < late {
+            ending = Self::read(stage).await?;
+        }
+        Ok(ending)
+    }
+
+    fn tells_all_placements(&self) -> bool {
+        let mut placed = self.pods.iter().filter(|(_, pod)| pod.is_placed());
+        placed.all(|(name, _)| {
+            let mut told = self.events.iter();
+            told.any(|[pod, reason, _]| pod == name && reason == "Scheduled")
+        })
     }
 
     async fn read_now(stage: &Stage) -> anyhow::Result<Self> {
