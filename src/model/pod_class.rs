@@ -22,8 +22,6 @@ use crate::model::topology_spread::TopologySpreadConstraint;
 /// What the pods of a class have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PodClass {
-    /// `spec.nodeName` as the pod was judged; pending pods have none.
-    pub node_name: Option<Symbol>,
     /// `spec.nodeSelector`, sorted by key.
     pub node_selector: Box<[(Symbol, Symbol)]>,
     /// Required node affinity; an empty list matches nothing, `None` everything.
@@ -143,7 +141,6 @@ impl PodClass {
                 .any(PodVolume::is_claim)
                 .then(|| scope.intern(pod.metadata.namespace.as_deref().unwrap_or_default())),
             volumes,
-            node_name: non_empty(spec.node_name.as_deref()).map(|name| scope.intern(name)),
             node_selector: compile_selector(spec, scope),
             required_terms: affinity
                 .and_then(|a| {
@@ -175,10 +172,6 @@ impl PodClass {
             unimplemented: UnimplementedNeeds::of(spec),
         })
     }
-}
-
-fn non_empty(text: Option<&str>) -> Option<&str> {
-    text.filter(|text| !text.is_empty())
 }
 
 fn compile_selector(spec: &PodSpec, scope: &mut SymbolScope<'_>) -> Box<[(Symbol, Symbol)]> {

@@ -1,6 +1,7 @@
 //! `NodeName`: a pod that names a node goes there and nowhere else.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::framework::class_plugin::ClassPlugin;
@@ -11,7 +12,6 @@ use crate::engine::framework::{
     ActionType, ClusterEventKind, CycleState, EventResource, HintScope, Plugin, PluginName,
     Rejection,
 };
-use crate::model::node_selector::NodeLabels;
 
 pub(crate) const NAME: &str = "NodeName";
 pub(crate) const REASON: &str = "node(s) didn't match the requested node name";
@@ -51,8 +51,8 @@ impl PreFilterPlugin for NodeName {
         pod: &PodView<'_>,
         _: &Snapshot<'_>,
     ) -> PreFilterVerdict {
-        match pod.class.node_name {
-            Some(name) => PreFilterVerdict::Nodes(BTreeSet::from([pod.symbols.shared_text(name)])),
+        match &pod.info.node_name {
+            Some(name) => PreFilterVerdict::Nodes(BTreeSet::from([Arc::clone(name)])),
             None => PreFilterVerdict::Proceed,
         }
     }
@@ -60,8 +60,8 @@ impl PreFilterPlugin for NodeName {
 
 impl FilterPlugin for NodeName {
     fn filter(&self, _: &CycleState, pod: &PodView<'_>, node: &NodeView<'_>) -> FilterVerdict {
-        match pod.class.node_name {
-            Some(name) if name != node.node_name() => {
+        match &pod.info.node_name {
+            Some(name) if name != node.name() => {
                 FilterVerdict::Rejected(Rejection::unresolvable(NAME, REASON))
             }
             _ => FilterVerdict::Fits,
