@@ -50,8 +50,7 @@ enum Found {
 /// The compact part of an evaluation.
 #[derive(Default)]
 struct Summary {
-    /// It was read off what is kept of the class.
-    by_class: bool,
+    /// None if it was read off what is kept of the class.
     looked_at: usize,
     feasible_count: usize,
     best: Vec<(Arc<str>, i64)>,
@@ -377,7 +376,6 @@ impl From<Choice<'_>> for Found {
         let node = Arc::clone(choice.node.name());
         Self::Node {
             summary: Summary {
-                by_class: true,
                 feasible_count: choice.feasible_count,
                 best: vec![(Arc::clone(&node), choice.total)],
                 ..Summary::default()
@@ -413,7 +411,6 @@ impl From<Evaluation<'_>> for Found {
             .chosen
             .map(|index| Arc::clone(evaluation.feasible[index].name()));
         let summary = Summary {
-            by_class: false,
             looked_at: evaluation.looked_at,
             feasible_count: evaluation.feasible.len(),
             best,

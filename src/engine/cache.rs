@@ -11,22 +11,25 @@
 //! it when its binding failed. Mirrors `pkg/scheduler/backend/cache`.
 
 mod hostnames;
+mod label_chains;
 pub mod listers;
 pub mod node_changes;
 pub mod nodes;
 mod nominator;
 pub mod overlay;
+mod priorities;
 pub mod snapshot;
 pub mod tie_break;
 pub mod topology;
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::engine::cache::label_chains::LabelChains;
 use crate::engine::cache::listers::{ListedChange, ListedEvent, Listers};
 use crate::engine::cache::nodes::{NodeChange, Nodes, Slot};
 use crate::engine::cache::nominator::Nominator;
+use crate::engine::cache::priorities::Priorities;
 use crate::engine::cache::snapshot::Snapshot;
 use crate::engine::cache::topology::counted_terms::CountedTerm;
 use crate::engine::cache::topology::{PlacedPod, Topology};
@@ -50,9 +53,10 @@ pub struct Cache {
     pub(crate) nominator: Nominator,
     pub(crate) preemptions: Preemptions,
     pods: TextMap<PodUid, CachedPod>,
+    /// `pods` by label set.
+    alike: LabelChains,
     assumed: BTreeSet<PodUid>,
-    /// How many pods with a node have each priority.
-    priorities: BTreeMap<i32, usize>,
+    pub(crate) priorities: Priorities,
 }
 
 /// A pod on a node.
@@ -100,8 +104,9 @@ impl Cache {
             nominator: Nominator::default(),
             preemptions: Preemptions::default(),
             pods: new_text_map(seed),
+            alike: LabelChains::default(),
             assumed: BTreeSet::new(),
-            priorities: BTreeMap::new(),
+            priorities: Priorities::default(),
         }
     }
 
@@ -155,12 +160,13 @@ impl Cache {
 
     /// Counts `term` from now on, if it is not counted yet.
     pub(crate) fn count_term(&mut self, term: CountedTerm) {
-        let (nodes, pods) = (&self.nodes, &self.pods);
+        let (nodes, pods, alike) = (&self.nodes, &self.pods, &self.alike);
+        let vocabulary = &mut self.vocabulary;
         self.topology
-            .count(term, &mut self.vocabulary, |count, vocabulary| {
-                let placed = pods.values();
-                placed
-                    .filter_map(|pod| pod.placed(nodes, vocabulary))
+            .count(term, vocabulary, |labels, count, vocabulary| {
+                let positions = alike.positions(labels);
+                let pods = positions.filter_map(|at| pods.get_index(at));
+                pods.filter_map(|(_, pod)| pod.placed(nodes, vocabulary))
                     .for_each(count);
             });
     }
@@ -207,11 +213,6 @@ impl Cache {
         self.pods.values().map(|pod| &pod.info)
     }
 
-    /// The lowest priority of all pods that have a node.
-    pub(crate) fn lowest_priority(&self) -> Option<i32> {
-        self.priorities.keys().next().copied()
-    }
-
     /// The pods that are assumed and not yet confirmed.
     pub(crate) fn assumed(&self) -> impl Iterator<Item = &PodUid> {
         self.assumed.iter()
@@ -255,23 +256,26 @@ impl Cache {
         if let Some(placed) = pod.placed(&self.nodes, &self.vocabulary) {
             self.topology.add(placed);
         }
-        *self.priorities.entry(pod.info.priority).or_default() += 1;
-        self.pods.insert(pod.info.uid.clone(), pod);
+        self.priorities.add(slot, pod.info.priority);
+        self.alike.push(pod.info.labels);
+        let earlier = self.pods.insert(pod.info.uid.clone(), pod);
+        debug_assert!(
+            earlier.is_none(),
+            "a pod must be taken out before it is added anew"
+        );
     }
 
     fn take(&mut self, uid: &PodUid) -> Option<PodInfo> {
-        let pod = self.pods.swap_remove(uid)?;
+        let (_, last) = self.pods.last()?;
+        let last = last.info.labels;
+        let (position, _, pod) = self.pods.swap_remove_full(uid)?;
+        self.alike.swap_remove(position, pod.info.labels, last);
         if let Some(placed) = pod.placed(&self.nodes, &self.vocabulary) {
             self.topology.remove(placed);
         }
         let class = Arc::clone(self.vocabulary.pod_class(pod.info.class));
         self.nodes.remove_pod(pod.slot, uid, &class);
-        if let Entry::Occupied(mut count) = self.priorities.entry(pod.info.priority) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
-            }
-        }
+        self.priorities.remove(pod.slot, pod.info.priority);
         Some(pod.info)
     }
 }

@@ -5,20 +5,21 @@
 //! judged again, and the best is read off a ranking.
 
 pub(crate) mod class_index;
+pub(crate) mod class_verdicts;
 pub(crate) mod ranking;
+pub(crate) mod refusals;
 
 use std::sync::Arc;
 
 use crate::engine::cache::Cache;
 use crate::engine::cache::snapshot::{PodView, Snapshot};
 use crate::engine::classes::class_index::ClassIndex;
-use crate::engine::framework::Plugin;
 use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::profile::Profile;
-use crate::model::controller_ref::ControllerRef;
+use crate::engine::framework::{CycleState, Plugin};
 use crate::model::map::IdMap;
 use crate::model::pod_info::PodInfo;
-use crate::model::vocabulary::{LabelSetId, PodClassId, Vocabulary};
+use crate::model::vocabulary::{PodClassId, Vocabulary};
 
 /// Classes that are kept at once, at most.
 const CLASSES_MAX: usize = 256;
@@ -34,7 +35,8 @@ const SEEN_MAX: usize = 4096;
 pub(crate) struct ClassKey {
     profile: Arc<str>,
     class: (PodClassId, u64),
-    labels: Option<(LabelSetId, u64, Option<ControllerRef>)>,
+    /// What labels come to, plugin by plugin, each followed by who says so and in how many numbers.
+    labels: Box<[u64]>,
 }
 
 /// The classes that are kept.
@@ -61,20 +63,26 @@ struct KeptClass {
 
 impl ClassKey {
     /// The class of a pod; `None` if a plugin of its profile cannot say on what it depends.
-    pub(crate) fn of(pod: &PodView<'_>, profile: &Profile, cluster: Snapshot<'_>) -> Option<Self> {
-        let mut reads_labels = false;
-        for (_, plugin) in judging(profile) {
-            reads_labels |= plugin?.reads_labels(pod, &cluster);
+    pub(crate) fn of(
+        state: &mut CycleState,
+        pod: &PodView<'_>,
+        profile: &Profile,
+        cluster: Snapshot<'_>,
+    ) -> Option<Self> {
+        let mut labels = Vec::new();
+        for (index, plugin) in judging(profile) {
+            let before = labels.len();
+            plugin?.outcome_of_labels(state, pod, &cluster, &mut labels);
+            let added = labels.len() - before;
+            if added > 0 {
+                labels.extend([index as u64, added as u64]);
+            }
         }
-        let vocabulary = cluster.vocabulary();
-        let (class, labels) = (pod.info.class, pod.info.labels);
+        let class = pod.info.class;
         Some(Self {
             profile: Arc::clone(&profile.scheduler_name),
-            class: (class, vocabulary.pod_class_serial(class)),
-            labels: reads_labels.then(|| {
-                let serial = vocabulary.label_set_serial(labels);
-                (labels, serial, pod.info.controller.clone())
-            }),
+            class: (class, cluster.vocabulary().pod_class_serial(class)),
+            labels: labels.into_boxed_slice(),
         })
     }
 }

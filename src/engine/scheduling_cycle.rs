@@ -9,9 +9,11 @@ mod filter_runner;
 mod nominated;
 mod post_filter;
 mod preemption_extenders;
+mod refused;
 mod sampling;
 mod score;
 mod select;
+mod skipped;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,6 +27,8 @@ use crate::engine::framework::profile::Profile;
 use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection};
 use crate::engine::observer::{CycleObserver, ObservedPoint, StatusCode};
 use crate::engine::scheduling_cycle::by_class::Filtered;
+use crate::engine::scheduling_cycle::post_filter::PostFiltered;
+use crate::engine::scheduling_cycle::refused::{EachRefusal, KeptRefusals};
 
 pub(crate) use by_class::{Begun, Choice};
 pub use post_filter::{Nomination, PlannedPreemption};
@@ -107,13 +111,19 @@ impl<'a> Cycle<'a> {
                 Some(choice) => return Ok(Found::Choice(choice)),
                 None => return self.run(None),
             },
+            Filtered::Nowhere(refusals, state) => {
+                let evaluation = self.fits_nowhere(&refusals, state)?;
+                return Ok(Found::Evaluation(evaluation));
+            }
         };
         self.evaluate(evaluation).map(Found::Evaluation)
     }
 
     fn evaluate(&self, mut evaluation: Evaluation<'a>) -> Result<Evaluation<'a>, Interruption> {
         if evaluation.feasible.is_empty() {
-            self.post_filter(&mut evaluation)?;
+            let refusals = EachRefusal::of(&evaluation, self.cluster.len());
+            let found = self.post_filter(&evaluation.state, &refusals)?;
+            evaluation.note_post_filters(found);
             return Ok(evaluation);
         }
         if evaluation.feasible.len() == 1 {
@@ -122,6 +132,20 @@ impl<'a> Cycle<'a> {
         }
         self.score_nodes(&mut evaluation)?;
         evaluation.chosen = self.select(&evaluation);
+        Ok(evaluation)
+    }
+
+    /// No node will do, as it is kept of the class of the pod.
+    fn fits_nowhere(
+        &self,
+        refusals: &KeptRefusals<'_>,
+        state: CycleState,
+    ) -> Result<Evaluation<'a>, Interruption> {
+        let nodes = self.cluster.len();
+        let mut evaluation = Evaluation::new(state, nodes);
+        evaluation.diagnosis = refusals.diagnosis(nodes);
+        let found = self.post_filter(&evaluation.state, refusals)?;
+        evaluation.note_post_filters(found);
         Ok(evaluation)
     }
 
@@ -154,6 +178,12 @@ impl Evaluation<'_> {
             nomination: Nomination::default(),
             post_filters: Vec::new(),
         }
+    }
+
+    fn note_post_filters(&mut self, found: PostFiltered) {
+        self.post_filters = found.post_filters;
+        self.nomination = found.nomination;
+        self.diagnosis.post_filter_message = found.message;
     }
 
     /// The nodes with the greatest total; the only feasible one if there is but one.

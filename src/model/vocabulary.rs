@@ -34,6 +34,12 @@ impl LabelSetId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The label set of a dense index.
+    #[cfg(test)]
+    pub(crate) fn of_index(index: usize) -> Self {
+        Self(u32::try_from(index).unwrap())
+    }
 }
 
 impl NodeClassId {
@@ -127,19 +133,20 @@ impl Vocabulary {
         self.label_sets.entry(id.0).serial
     }
 
+    /// Which use of `id` the live node class is: whoever remembers something by id compares it.
+    pub fn node_class_serial(&self, id: NodeClassId) -> u64 {
+        self.node_classes.entry(id.0).serial
+    }
+
     /// The node class `id`.
     pub fn node_class(&self, id: NodeClassId) -> &Arc<NodeClass> {
         self.node_classes.get(id.0)
     }
 
-    /// An upper bound of the indices of live label sets, for tables by label set.
-    pub fn label_set_count(&self) -> usize {
-        self.label_sets.entries.len()
-    }
-
-    /// An upper bound of the indices of live node classes, for tables by class.
-    pub fn node_class_count(&self) -> usize {
-        self.node_classes.entries.len()
+    /// All live label sets.
+    pub fn label_sets(&self) -> impl Iterator<Item = (LabelSetId, &PodLabels)> {
+        let entries = (0_u32..).zip(&self.label_sets.entries);
+        entries.filter_map(|(id, entry)| Some((LabelSetId(id), &*entry.as_ref()?.value)))
     }
 
     /// How many pod classes, label sets and node classes are live.

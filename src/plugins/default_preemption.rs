@@ -9,7 +9,7 @@ mod dry_run;
 mod extenders;
 
 use crate::apis::plugin_args::DefaultPreemptionArgs;
-use crate::engine::cache::snapshot::{PodView, Snapshot};
+use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::cache::tie_break::TieBreak;
 use crate::engine::diagnosis::Diagnosis;
 use crate::engine::framework::extension_points::{
@@ -51,6 +51,8 @@ struct Sample {
 struct Found<'a> {
     candidates: Vec<Candidate<'a>>,
     rejections: Vec<Rejection>,
+    /// Nodes that have nobody to evict and were not tried.
+    without_victims: usize,
     errors: Vec<String>,
 }
 
@@ -79,15 +81,19 @@ impl DefaultPreemption {
     /// Tries the nodes in the order of ties until there are enough candidates and one of them
     /// violates no budget.
     fn find<'a>(&self, attempt: &FailedAttempt<'a>) -> Found<'a> {
+        let worth_trying = attempt.count_worth_trying();
+        let mut nodes = nodes_to_try(attempt);
         let mut found = Found {
             candidates: Vec::new(),
             rejections: Vec::new(),
+            without_victims: worth_trying - nodes.len(),
             errors: Vec::new(),
         };
-        let mut nodes = attempt.helpable_nodes();
-        nodes.retain(|node| !attempt.is_in_vain(node.name()));
+        if nodes.is_empty() {
+            return found;
+        }
         nodes.sort_by_cached_key(|node| attempt.ties.rank(node));
-        let enough = self.enough(nodes.len(), attempt.ties.tie_break());
+        let enough = self.enough(worth_trying, attempt.ties.tie_break());
         let budgets = Budgets::of(attempt.cluster, attempt.earlier.evicted_lately);
         let mut harmless = false;
         for node in nodes {
@@ -105,6 +111,17 @@ impl DefaultPreemption {
         }
         found
     }
+}
+
+/// The nodes that evictions could help. Those without a pod of a lower priority are left out, unless
+/// extenders may turn all candidates down: the message then tells how many were tried before.
+fn nodes_to_try<'a>(attempt: &FailedAttempt<'a>) -> Vec<NodeView<'a>> {
+    let is_worth_trying = |node: &NodeView<'a>| attempt.is_worth_trying(node);
+    if attempt.extenders.are_asked() {
+        return attempt.cluster.nodes().filter(is_worth_trying).collect();
+    }
+    let nodes = attempt.cluster.nodes_with_lesser_pods(&attempt.pod);
+    nodes.filter(is_worth_trying).collect()
 }
 
 impl Plugin for DefaultPreemption {
@@ -246,7 +263,11 @@ impl Found<'_> {
         for rejection in &self.rejections {
             diagnosis.add(rejection, 1);
         }
-        let others = diagnosis.node_count - self.rejections.len();
+        if self.without_victims > 0 {
+            let rejection = Rejection::unresolvable(NAME, REASON_NO_VICTIMS);
+            diagnosis.add(&rejection, self.without_victims);
+        }
+        let others = diagnosis.node_count - self.rejections.len() - self.without_victims;
         if others > 0 {
             diagnosis.add(&Rejection::unresolvable(NAME, REASON_NOT_HELPFUL), others);
         }

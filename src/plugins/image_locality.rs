@@ -1,8 +1,9 @@
 //! `ImageLocality`: prefers nodes that have the pod's images, weighed by their size and by how
 //! many nodes have them, so that one node does not draw all pods.
 
+use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
-use crate::engine::framework::class_plugin::ClassPlugin;
+use crate::engine::framework::class_plugin::{ClassPlugin, Places};
 use crate::engine::framework::extension_points::{MAX_NODE_SCORE, ScorePlugin};
 use crate::engine::framework::{CycleState, Plugin, PluginError, PluginName};
 use crate::model::images::ImageState;
@@ -14,6 +15,10 @@ const MEBIBYTE: i64 = 1024 * 1024;
 const MIN_THRESHOLD: i64 = 23 * MEBIBYTE;
 /// Sums above this per image score 100 (`maxContainerThreshold`).
 const MAX_THRESHOLD_PER_IMAGE: i64 = 1000 * MEBIBYTE;
+
+/// Images of a pod that are told in one number of a place: as many as it has bits that keep it
+/// positive.
+const IMAGES_PER_NUMBER: usize = 63;
 
 /// The plugin.
 #[derive(Debug)]
@@ -34,20 +39,30 @@ impl Plugin for ImageLocality {
 }
 
 impl ClassPlugin for ImageLocality {
-    /// On how many of how many nodes the images are.
-    fn inputs(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> Option<Vec<u64>> {
-        let images = pod.class.images.iter();
-        let states: Vec<_> = images.map(|name| cluster.image(*name)).collect();
-        if states.iter().all(Option::is_none) {
-            return Some(Vec::new());
+    fn places(&self, _: &PodView<'_>, _: &Snapshot<'_>) -> Option<Box<dyn Places>> {
+        Some(Box::new(ImagePlaces))
+    }
+}
+
+/// Nodes are told apart by which of the images they have: what that is worth depends on how many
+/// other nodes have them, too.
+#[derive(Debug)]
+struct ImagePlaces;
+
+impl Places for ImagePlaces {
+    fn provide(&mut self, _: &mut CycleState, _: &PodView<'_>, _: &Snapshot<'_>) -> bool {
+        true
+    }
+
+    fn withdraw(&self, _: &mut CycleState) {}
+
+    fn update(&mut self, _: &PodView<'_>, _: Slot, _: Option<&NodeView<'_>>) {}
+
+    fn place(&self, _: &CycleState, pod: &PodView<'_>, node: &NodeView<'_>, place: &mut Vec<i64>) {
+        for names in pod.class.images.chunks(IMAGES_PER_NUMBER) {
+            let has = names.iter().map(|name| i64::from(node.has_image(*name)));
+            place.push(has.fold(0, |bits, bit| bits << 1 | bit));
         }
-        let numbers = |image: Option<ImageState>| match image {
-            Some(image) => [u64::from(image.nodes), image.size.cast_unsigned()],
-            None => [0, 0],
-        };
-        let mut inputs = vec![cluster.len() as u64];
-        inputs.extend(states.into_iter().flat_map(numbers));
-        Some(inputs)
     }
 }
 

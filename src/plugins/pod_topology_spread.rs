@@ -12,6 +12,8 @@ mod places;
 mod queueing;
 mod scoring;
 
+use std::sync::Arc;
+
 use crate::apis::plugin_args::{
     DefaultConstraint, DefaultingType, NodeInclusionPolicy, PodTopologySpreadArgs,
     WhenUnsatisfiable,
@@ -23,7 +25,7 @@ use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
     EnqueueExtensions, FilterPlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin, TopologyReader,
 };
-use crate::engine::framework::{Plugin, PluginName};
+use crate::engine::framework::{CycleState, Plugin, PluginName};
 use crate::model::label_selector::{InvalidSelector, LabelSelector};
 use crate::model::node_class::HOSTNAME_LABEL;
 use crate::model::symbols::{Symbol, SymbolScope};
@@ -103,10 +105,49 @@ impl PodTopologySpread {
             .collect())
     }
 
+    /// Those of [`Self::constraints`], if `state` does not have them already.
+    fn known_constraints(
+        &self,
+        strictness: Strictness,
+        state: &CycleState,
+        pod: &PodView<'_>,
+        cluster: Snapshot<'_>,
+    ) -> Result<Arc<[Constraint]>, InvalidSelector> {
+        if let Some(Constraints { hard, soft }) = state.read() {
+            return Ok(Arc::clone(match strictness {
+                Strictness::Hard => hard,
+                Strictness::Soft => soft,
+            }));
+        }
+        let constraints = self.constraints(strictness, pod, cluster.listers())?;
+        Ok(constraints.into())
+    }
+
+    /// All constraints of `pod`.
+    fn all_constraints(
+        &self,
+        state: &CycleState,
+        pod: &PodView<'_>,
+        cluster: Snapshot<'_>,
+    ) -> Result<Constraints, InvalidSelector> {
+        let of = |strictness| self.known_constraints(strictness, state, pod, cluster);
+        Ok(Constraints {
+            hard: of(Strictness::Hard)?,
+            soft: of(Strictness::Soft)?,
+        })
+    }
+
     /// Whether nodes must have the keys of all soft constraints of `pod` to be scored.
     fn requires_all_keys(&self, pod: &PodView<'_>) -> bool {
         !pod.class.spread_constraints.is_empty() || !self.is_system_defaulted
     }
+}
+
+/// All constraints of one pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Constraints {
+    hard: Arc<[Constraint]>,
+    soft: Arc<[Constraint]>,
 }
 
 fn system_default(topology_key: Symbol, max_skew: i64) -> TopologySpreadConstraint {

@@ -41,8 +41,8 @@ impl Engine {
             state,
         };
         let found = self.find(info, profile, attempt, Some(begun), inspect);
-        if let Found::Node { summary, .. } = &found {
-            self.classes.decided += u64::from(summary.by_class);
+        if let Found::Node { summary, .. } | Found::NoFit { summary, .. } = &found {
+            self.classes.decided += u64::from(summary.looked_at == 0);
         }
         self.classes.keep(key, info, index, &mut self.cache);
         found
@@ -59,8 +59,8 @@ impl Engine {
             return None;
         }
         let pod = PodView::new(info, &self.cache.vocabulary);
-        let key = ClassKey::of(&pod, profile, cluster)?;
         let mut state = CycleState::default();
+        let key = ClassKey::of(&mut state, &pod, profile, cluster)?;
         if let Some(mut index) = self.classes.take(&key) {
             if index.begin(&mut state, &pod, profile, cluster) {
                 return Some(BegunClass { key, index, state });

@@ -124,8 +124,18 @@ impl<'a> Snapshot<'a> {
 
     /// Whether there are pods that `pod` might evict, wherever they are.
     pub fn has_possible_victims(&self, pod: &PodView<'_>) -> bool {
-        let lowest = self.cache.lowest_priority();
+        let lowest = self.cache.priorities.lowest();
         !pod.info.never_preempts && lowest.is_some_and(|lowest| lowest < pod.info.priority)
+    }
+
+    /// The nodes that have a pod of a lower priority than `pod`, in no particular order.
+    pub fn nodes_with_lesser_pods(
+        &self,
+        pod: &PodView<'_>,
+    ) -> impl Iterator<Item = NodeView<'a>> + use<'a> {
+        let cache = self.cache;
+        let slots = cache.priorities.slots_below(pod.info.priority);
+        slots.filter_map(move |slot| NodeView::new(cache, slot))
     }
 
     /// Whether pods without a node hold room on `node`.

@@ -17,7 +17,7 @@ use crate::engine::cache::topology::namespace_labels::NamespaceLabels;
 use crate::model::objects::Namespace;
 use crate::model::pod_info::PodInfo;
 use crate::model::symbols::Symbol;
-use crate::model::vocabulary::Vocabulary;
+use crate::model::vocabulary::{LabelSetId, Vocabulary};
 
 /// All counts by domain.
 #[derive(Debug, Default)]
@@ -53,15 +53,16 @@ impl Topology {
         self.carried.change(placed, by);
     }
 
-    /// Counts `term` from now on, if it is not counted yet. `pods` are all pods on known nodes.
-    pub(super) fn count<'a>(
+    /// Counts `term` from now on, if it is not counted yet. `pods_with` gives all pods on known nodes
+    /// that have a label set.
+    pub(super) fn count(
         &mut self,
         term: CountedTerm,
-        vocabulary_mut: &mut Vocabulary,
-        pods: impl FnOnce(&mut dyn FnMut(PlacedPod<'_>), &Vocabulary) + 'a,
+        vocabulary: &mut Vocabulary,
+        pods_with: impl Fn(LabelSetId, &mut dyn FnMut(PlacedPod<'_>), &Vocabulary),
     ) {
         self.counted
-            .count(term, &self.namespaces, vocabulary_mut, pods);
+            .count(term, &self.namespaces, vocabulary, pods_with);
     }
 
     /// A namespace is new, changed, or gone (`None`): what looks at labels of namespaces is counted

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::classes::class_verdicts::ClassVerdicts;
 use crate::engine::classes::judging;
 use crate::engine::classes::ranking::Ranking;
+use crate::engine::classes::refusals::Refusals;
 use crate::engine::framework::CycleState;
 use crate::engine::framework::class_plugin::Places;
 use crate::engine::framework::profile::Profile;
@@ -21,7 +23,12 @@ pub(crate) struct ClassIndex {
     inputs: Vec<u64>,
     /// The plugins that judge by places, by their index in the profile.
     pub(crate) places: Vec<(usize, Box<dyn Places>)>,
+    /// What filters say of whole node classes.
+    pub(crate) verdicts: ClassVerdicts,
+    /// The nodes that fit by themselves.
     pub(crate) ranking: Ranking,
+    /// The nodes that do not.
+    pub(crate) refusals: Refusals,
     /// Nodes on which other pods hold room: who may take it depends on the priority.
     pub(crate) promised: BTreeSet<Slot>,
 }

@@ -50,9 +50,16 @@ impl Seat {
 // === impl Ranking ===
 
 impl Ranking {
-    /// The places that have nodes.
-    pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {
-        self.groups.iter().filter(|group| group.nodes > 0)
+    /// The places that have nodes, with their indices.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = (u32, &Group)> {
+        let groups = (0_u32..).zip(&self.groups);
+        groups.filter(|(_, group)| group.nodes > 0)
+    }
+
+    /// The index of the place in which the node in `slot` lies, if the node fits.
+    pub(crate) fn group_of(&self, slot: Slot) -> Option<u32> {
+        let seat = self.seats.get(slot.index())?;
+        (*seat != Seat::NONE).then_some(seat.group)
     }
 
     /// The node in `slot` fits, lies in `place` and has `score` for itself.
@@ -186,7 +193,7 @@ mod tests {
                     ranking.remove(Slot(slot));
                     seats.remove(&slot);
                 }
-                let found = ranking.groups().map(|group| {
+                let found = ranking.groups().map(|(_, group)| {
                     let (score, nodes) = group.best().unwrap();
                     let nodes = nodes.iter().copied().collect();
                     (group.place().to_vec(), (group.len(), score, nodes))

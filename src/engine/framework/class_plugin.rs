@@ -1,7 +1,7 @@
 //! What of a plugin's judgement can be kept for all pods of a class.
 //!
-//! Pods of one class (and, where a plugin reads them, of the same labels) get the same verdicts and
-//! scores as long as nothing changes that these depend on. A plugin that says on what they depend
+//! Pods of one class (whose labels, where a plugin reads them, come to the same) get the same verdicts
+//! and scores as long as nothing changes that these depend on. A plugin that says on what they depend
 //! is asked again only about nodes that changed; one that does not is asked about every node in
 //! every attempt. What is kept never differs from what the plugin would say: its scalar form stays
 //! the only place where anything is decided.
@@ -22,10 +22,18 @@ pub trait ClassPlugin {
         Some(Vec::new())
     }
 
-    /// Whether namespace, labels or controller of the pod make a difference.
-    fn reads_labels(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> bool {
-        let _ = (pod, cluster);
-        false
+    /// Adds to `outcome` what the namespace, the labels and the controller of `pod` come to: pods
+    /// of one class that come to the same are judged alike. What takes many words may be added as
+    /// a hash if [`Places::provide`] compares the words. What was found out on the way may be left
+    /// in `state`.
+    fn outcome_of_labels(
+        &self,
+        state: &mut CycleState,
+        pod: &PodView<'_>,
+        cluster: &Snapshot<'_>,
+        outcome: &mut Vec<u64>,
+    ) {
+        let _ = (state, pod, cluster, outcome);
     }
 
     /// Whether [`normalize`](crate::engine::framework::extension_points::ScorePlugin::normalize)

@@ -11,7 +11,7 @@ use crate::engine::framework::plugin::PluginName;
 pub type Reason = Cow<'static, str>;
 
 /// Which kind of no.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RejectionKind {
     /// Evicting pods could help.
     Unschedulable,
@@ -22,7 +22,7 @@ pub enum RejectionKind {
 }
 
 /// A no, which is an answer and not an error.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rejection {
     /// Which kind.
     pub kind: RejectionKind,

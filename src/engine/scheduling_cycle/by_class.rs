@@ -10,14 +10,17 @@ use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::NodeView;
 use crate::engine::cache::tie_break::TieOrder;
 use crate::engine::classes::class_index::ClassIndex;
+use crate::engine::classes::class_verdicts::ClassVerdicts;
 use crate::engine::framework::class_plugin::{Places, Represented};
 use crate::engine::framework::extension_points::{
     FilterPlugin, FilterRunner, FilterVerdict, MAX_NODE_SCORE, MIN_NODE_SCORE, PreScoreVerdict,
     ScorePlugin,
 };
-use crate::engine::framework::{CycleState, Plugin, PluginName};
+use crate::engine::framework::{CycleState, Plugin};
 use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::engine::scheduling_cycle::filter::Filters;
+use crate::engine::scheduling_cycle::refused::KeptRefusals;
+use crate::engine::scheduling_cycle::skipped::Skipped;
 use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
 
 /// What is kept of the class of the pod, with what it gave to the attempt.
@@ -48,6 +51,14 @@ pub(super) enum Filtered<'a, 'c> {
     Nodes(Evaluation<'a>),
     /// The class of the pod is known, and there are nodes that will do.
     ByClass(Candidates<'a, 'c>, CycleState),
+    /// The class of the pod is known, and no node will do.
+    Nowhere(KeptRefusals<'c>, CycleState),
+}
+
+/// What is kept of the nodes, brought up to date.
+enum Judged<'a, 'c> {
+    Candidates(Candidates<'a, 'c>),
+    Nowhere(KeptRefusals<'c>),
 }
 
 /// The nodes that will do.
@@ -83,57 +94,72 @@ struct Scorer<'a> {
 }
 
 impl<'a> Cycle<'a> {
-    /// Which nodes will do. If none will, every node is looked at, to say why.
+    /// Which nodes will do, from what is kept of the class. If something cannot be judged, every
+    /// node is looked at.
     pub(super) fn filter_by_class<'c>(
         &self,
         index: &'c mut ClassIndex,
         mut evaluation: Evaluation<'a>,
-        skipped: &BTreeSet<PluginName>,
+        skipped: &Skipped,
     ) -> Result<Filtered<'a, 'c>, Interruption> {
-        let candidates = self.observe_filter(StatusCode::of_result, || {
-            let candidates = self.candidates(index, &mut evaluation.state, skipped);
-            if candidates.is_none() {
+        let judged = self.observe_filter(StatusCode::of_result, || {
+            let judged = self.judge_by_class(index, &mut evaluation.state, skipped);
+            if judged.is_none() {
                 let nodes: Vec<_> = self.cluster.nodes().collect();
-                self.judge(&nodes, &mut evaluation, &mut Filters::new(self, skipped))?;
+                let mut verdicts = ClassVerdicts::default();
+                let mut filters = Filters::new(self, skipped, &mut verdicts);
+                self.judge(&nodes, &mut evaluation, &mut filters)?;
             }
-            Ok(candidates)
+            Ok(judged)
         })?;
-        Ok(match candidates {
-            Some(candidates) => Filtered::ByClass(candidates, evaluation.state),
+        Ok(match judged {
+            Some(Judged::Candidates(candidates)) => Filtered::ByClass(candidates, evaluation.state),
+            Some(Judged::Nowhere(refusals)) => Filtered::Nowhere(refusals, evaluation.state),
             None => Filtered::Nodes(evaluation),
         })
     }
 
-    /// The nodes that will do. Judges those that changed since the last pod of the class. `None`:
-    /// none will do, or something cannot be judged; only a look at every node tells why.
-    fn candidates<'c>(
+    /// Judges the nodes that changed since the last pod of the class, then one node of each place.
+    /// `None`: something cannot be judged.
+    fn judge_by_class<'c>(
         &self,
         index: &'c mut ClassIndex,
         state: &mut CycleState,
-        skipped: &BTreeSet<PluginName>,
-    ) -> Option<Candidates<'a, 'c>> {
+        skipped: &Skipped,
+    ) -> Option<Judged<'a, 'c>> {
         let scorers = self.scorers(index, state)?;
         self.judge_changed(index, state, skipped, &scorers)?;
+        let index = &*index;
         let filters = self.place_filters(index, skipped);
         let (mut groups, mut nodes) = (Vec::new(), Vec::new());
-        for group in index.ranking.groups() {
+        let mut refusals = KeptRefusals::new(index);
+        for (number, group) in index.ranking.groups() {
             let (own, best) = group.best()?;
             let node = self.cluster.node_in(best.first()?.1)?;
-            if fits(&filters, state, self, &node)? {
-                groups.push(Alike {
-                    place: Cow::Borrowed(group.place()),
-                    size: group.len(),
-                    own,
-                    best: Some(best),
-                });
-                nodes.push(node);
+            match run(&filters, state, self, &node) {
+                FilterVerdict::Fits => {
+                    groups.push(Alike {
+                        place: Cow::Borrowed(group.place()),
+                        size: group.len(),
+                        own,
+                        best: Some(best),
+                    });
+                    nodes.push(node);
+                }
+                FilterVerdict::Rejected(refusal) => {
+                    refusals.places.insert(number, refusal);
+                }
+                FilterVerdict::Failed(_) => return None,
             }
         }
         for slot in &index.promised {
             let node = self.cluster.node_in(*slot)?;
             match self.run_filters(state, &self.pod, &node) {
                 FilterVerdict::Fits => {}
-                FilterVerdict::Rejected(_) => continue,
+                FilterVerdict::Rejected(refusal) => {
+                    refusals.promised.insert(*slot, refusal);
+                    continue;
+                }
                 FilterVerdict::Failed(_) => return None,
             }
             let mut place = Vec::new();
@@ -146,12 +172,17 @@ impl<'a> Cycle<'a> {
             });
             nodes.push(node);
         }
-        (!groups.is_empty()).then_some(Candidates {
+        if groups.is_empty() {
+            // A node is refused by the first filter that will not have it.
+            let is_kept = self.places_are_judged_last(index, skipped);
+            return is_kept.then_some(Judged::Nowhere(refusals));
+        }
+        Some(Judged::Candidates(Candidates {
             groups,
             nodes,
             scorers,
             places: &index.places,
-        })
+        }))
     }
 
     /// The best of the nodes that will do. `None` if something cannot be judged.
@@ -223,50 +254,70 @@ impl<'a> Cycle<'a> {
         Some(scorers)
     }
 
-    fn place_filters(
-        &self,
-        index: &ClassIndex,
-        skipped: &BTreeSet<PluginName>,
-    ) -> Vec<&'a dyn FilterPlugin> {
-        let filters = self.profile.points.filter.iter();
+    fn place_filters(&self, index: &ClassIndex, skipped: &Skipped) -> Vec<&'a dyn FilterPlugin> {
+        let filters = self.filters(skipped);
         filters
-            .filter(|plugin| index.judges_by_place(**plugin))
-            .map(|plugin| self.profile.plugin(*plugin))
-            .filter(|plugin| !skipped.contains(plugin.name()))
-            .filter_map(|plugin| plugin.as_filter())
+            .filter(|(plugin, _)| index.judges_by_place(*plugin))
+            .map(|(_, filter)| filter)
             .collect()
+    }
+
+    /// Whether every filter that judges a node by itself comes before those that judge places.
+    fn places_are_judged_last(&self, index: &ClassIndex, skipped: &Skipped) -> bool {
+        let filters = self.filters(skipped);
+        filters
+            .map(|(plugin, _)| index.judges_by_place(plugin))
+            .is_sorted()
     }
 
     fn judge_changed(
         &self,
         index: &mut ClassIndex,
         state: &CycleState,
-        skipped: &BTreeSet<PluginName>,
+        skipped: &Skipped,
         scorers: &[Scorer<'a>],
     ) -> Option<()> {
-        let by_place = |plugin: usize| index.judges_by_place(plugin);
-        let mut filters = Filters::of(self, skipped, |plugin| !by_place(plugin));
+        if index.dirty.is_empty() {
+            return Some(());
+        }
+        let mut verdicts = std::mem::take(&mut index.verdicts);
+        let is_wanted = |plugin: usize| !index.judges_by_place(plugin);
+        let mut filters = Filters::of(self, skipped, &mut verdicts, is_wanted);
+        let judged = self.judge_dirty(index, state, &mut filters, scorers);
+        index.verdicts = verdicts;
+        judged
+    }
+
+    fn judge_dirty(
+        &self,
+        index: &mut ClassIndex,
+        state: &CycleState,
+        filters: &mut Filters<'a, '_>,
+        scorers: &[Scorer<'a>],
+    ) -> Option<()> {
         let mut place = Vec::new();
         while let Some(slot) = index.dirty.last().copied() {
             let node = self.cluster.node_in(slot);
             let is_promised = index.note_promised(slot, node.as_ref(), self.cluster);
             let node = node.filter(|_| !is_promised);
-            let fitting = match node {
-                Some(node) => match filters.run(state, &self.pod, &node) {
-                    FilterVerdict::Fits => Some(node),
-                    FilterVerdict::Rejected(_) => None,
-                    FilterVerdict::Failed(_) => return None,
-                },
-                None => None,
-            };
-            match fitting {
-                Some(node) => {
+            let verdict = node.map(|node| (node, filters.run(state, &self.pod, &node)));
+            match verdict {
+                Some((node, FilterVerdict::Fits)) => {
                     place.clear();
                     let own = self.rank(index, state, &node, scorers, &mut place)?;
                     let ring = node.ring_position();
                     index.ranking.put(slot, ring, &place, own);
+                    index.refusals.remove(slot);
                 }
-                None => index.ranking.remove(slot),
+                Some((_, FilterVerdict::Rejected(refusal))) => {
+                    index.ranking.remove(slot);
+                    index.refusals.put(slot, refusal);
+                }
+                Some((_, FilterVerdict::Failed(_))) => return None,
+                None => {
+                    index.ranking.remove(slot);
+                    index.refusals.remove(slot);
+                }
             }
             index.dirty.pop();
         }
@@ -298,20 +349,18 @@ impl<'a> Cycle<'a> {
     }
 }
 
-fn fits(
+/// The verdict of the first filter that says no.
+fn run(
     filters: &[&dyn FilterPlugin],
     state: &CycleState,
     cycle: &Cycle<'_>,
     node: &NodeView<'_>,
-) -> Option<bool> {
-    for filter in filters {
-        match filter.filter(state, &cycle.pod, node) {
-            FilterVerdict::Fits => {}
-            FilterVerdict::Rejected(_) => return Some(false),
-            FilterVerdict::Failed(_) => return None,
-        }
-    }
-    Some(true)
+) -> FilterVerdict {
+    let mut verdicts = filters
+        .iter()
+        .map(|filter| filter.filter(state, &cycle.pod, node));
+    let first = verdicts.find(|verdict| *verdict != FilterVerdict::Fits);
+    first.unwrap_or(FilterVerdict::Fits)
 }
 
 fn in_range(score: i64) -> Option<i64> {

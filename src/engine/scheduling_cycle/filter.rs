@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::engine::cache::snapshot::{NodeView, PodView};
+use crate::engine::classes::class_verdicts::{ClassNo, ClassVerdicts};
 use crate::engine::framework::extension_points::{
     FilterPlugin, FilterScope, FilterVerdict, PreFilterVerdict,
 };
@@ -11,7 +14,7 @@ use crate::engine::framework::{CycleState, PluginError, PluginName, Rejection, R
 use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::engine::scheduling_cycle::by_class::{Begun, Filtered};
 use crate::engine::scheduling_cycle::extenders::Told;
-use crate::engine::scheduling_cycle::filter_runner::Skipped;
+use crate::engine::scheduling_cycle::skipped::Skipped;
 use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption, sampling};
 
 /// The plugin name of nodes that a `PreFilter` result left out.
@@ -40,14 +43,15 @@ enum Promised<'a> {
     Unknown,
 }
 
-/// The filters of one attempt: those that were not skipped, with the verdicts that hold for a
-/// whole node class.
-pub(super) struct Filters<'a> {
-    plugins: Vec<(&'a dyn FilterPlugin, Option<ClassVerdicts>)>,
+/// The filters of one attempt: those that were not skipped, each with its place among them.
+pub(super) struct Filters<'a, 'v> {
+    by_node: Placed<'a>,
+    /// Their verdicts hold for a whole node class.
+    by_class: Placed<'a>,
+    verdicts: &'v mut ClassVerdicts,
 }
 
-/// Verdicts by node class; `None` is not asked yet.
-type ClassVerdicts = Vec<Option<FilterVerdict>>;
+type Placed<'a> = SmallVec<[(usize, &'a dyn FilterPlugin); 8]>;
 
 impl<'a> Cycle<'a> {
     /// `class`: what is kept of the class of the pod, if it is known.
@@ -59,12 +63,12 @@ impl<'a> Cycle<'a> {
             Some(Begun { index, state }) => (Some(index), state),
             None => (None, CycleState::default()),
         };
-        let mut skipped = BTreeSet::new();
+        let mut skipped = Skipped::default();
         let search = self.observe(ObservedPoint::PreFilter, pre_filter_status, || {
             self.pre_filter(&mut state, &mut skipped)
         })?;
         if !skipped.is_empty() {
-            state.write(Skipped(skipped.clone()));
+            state.write(skipped.clone());
         }
         let mut evaluation = Evaluation::new(state, self.cluster.len());
         let mut search = match search {
@@ -77,7 +81,8 @@ impl<'a> Cycle<'a> {
         if let (Some(index), None) = (index, &search) {
             return self.filter_by_class(index, evaluation, &skipped);
         }
-        let mut filters = Filters::new(self, &skipped);
+        let mut verdicts = ClassVerdicts::default();
+        let mut filters = Filters::new(self, &skipped, &mut verdicts);
         let mut told = Told::new();
         match self.judge_nominated_node(&mut evaluation, &mut filters, &mut told)? {
             Promised::Fits => return Ok(Filtered::Nodes(evaluation)),
@@ -121,7 +126,7 @@ impl<'a> Cycle<'a> {
         &self,
         nodes: &[NodeView<'a>],
         evaluation: &mut Evaluation<'a>,
-        filters: &mut Filters<'a>,
+        filters: &mut Filters<'a, '_>,
     ) -> Result<(), Interruption> {
         let enough = sampling::enough(self.profile.percentage_of_nodes_to_score, nodes.len());
         for node in sampling::rotated(nodes, self.start) {
@@ -138,9 +143,21 @@ impl<'a> Cycle<'a> {
         Ok(())
     }
 
+    /// The filters of the attempt, by their index in the profile.
+    pub(super) fn filters(
+        &self,
+        skipped: &Skipped,
+    ) -> impl Iterator<Item = (usize, &'a dyn FilterPlugin)> {
+        let plugins = self.profile.points.filter.iter();
+        let plugins = plugins.map(|index| (*index, self.profile.plugin(*index)));
+        plugins
+            .filter(|(index, _)| !skipped.has(*index))
+            .filter_map(|(index, plugin)| Some((index, plugin.as_filter()?)))
+    }
+
     fn run_on(
         &self,
-        filters: &mut Filters<'a>,
+        filters: &mut Filters<'a, '_>,
         state: &CycleState,
         node: &NodeView<'a>,
     ) -> FilterVerdict {
@@ -154,7 +171,7 @@ impl<'a> Cycle<'a> {
     fn pre_filter(
         &self,
         state: &mut CycleState,
-        skipped: &mut BTreeSet<PluginName>,
+        skipped: &mut Skipped,
     ) -> Result<Search, Interruption> {
         let mut narrowed: Option<NarrowedSearch> = None;
         let mut refusal = None;
@@ -166,7 +183,7 @@ impl<'a> Cycle<'a> {
             match pre_filter.pre_filter(state, &self.pod, &self.cluster) {
                 PreFilterVerdict::Proceed => {}
                 PreFilterVerdict::Skip => {
-                    skipped.insert(plugin.name());
+                    skipped.insert(*index);
                 }
                 PreFilterVerdict::Nodes(names) => {
                     let search = NarrowedSearch::merge(narrowed.take(), names, plugin.name());
@@ -195,7 +212,7 @@ impl<'a> Cycle<'a> {
     fn judge_nominated_node(
         &self,
         evaluation: &mut Evaluation<'a>,
-        filters: &mut Filters<'a>,
+        filters: &mut Filters<'a, '_>,
         told: &mut Told,
     ) -> Result<Promised<'a>, Interruption> {
         let name = self.pod.info.nominated_node.as_ref();
@@ -317,33 +334,32 @@ impl NarrowedSearch {
 
 // === impl Filters ===
 
-impl<'a> Filters<'a> {
-    pub(super) fn new(cycle: &Cycle<'a>, skipped: &BTreeSet<PluginName>) -> Self {
-        Self::of(cycle, skipped, |_| true)
+impl<'a, 'v> Filters<'a, 'v> {
+    pub(super) fn new(
+        cycle: &Cycle<'a>,
+        skipped: &Skipped,
+        verdicts: &'v mut ClassVerdicts,
+    ) -> Self {
+        Self::of(cycle, skipped, verdicts, |_| true)
     }
 
-    /// The filters at the indices that `wanted` wants.
+    /// The filters at the indices that `wanted` wants. `verdicts` are those of the same filters on
+    /// pods of the same class.
     pub(super) fn of(
         cycle: &Cycle<'a>,
-        skipped: &BTreeSet<PluginName>,
+        skipped: &Skipped,
+        verdicts: &'v mut ClassVerdicts,
         wanted: impl Fn(usize) -> bool,
     ) -> Self {
-        let classes = cycle.cluster.vocabulary().node_class_count();
-        let plugins = cycle
-            .profile
-            .points
-            .filter
-            .iter()
-            .filter(|index| wanted(**index))
-            .map(|index| cycle.profile.plugin(*index))
-            .filter(|plugin| !skipped.contains(plugin.name()))
-            .filter_map(|plugin| plugin.as_filter())
-            .map(|filter| match filter.scope(&cycle.pod) {
-                FilterScope::Node => (filter, None),
-                FilterScope::NodeClass => (filter, Some(vec![None; classes])),
-            })
-            .collect();
-        Self { plugins }
+        let filters = cycle.filters(skipped).filter(|(index, _)| wanted(*index));
+        let filters = filters.map(|(_, filter)| filter).enumerate();
+        let (by_class, by_node) =
+            filters.partition(|(_, filter)| filter.scope(&cycle.pod) == FilterScope::NodeClass);
+        Self {
+            by_node,
+            by_class,
+            verdicts,
+        }
     }
 
     /// Runs the filters until the first that says no.
@@ -353,19 +369,39 @@ impl<'a> Filters<'a> {
         pod: &PodView<'_>,
         node: &NodeView<'_>,
     ) -> FilterVerdict {
-        for (filter, by_class) in &mut self.plugins {
-            let verdict = match by_class {
-                None => filter.filter(state, pod, node),
-                Some(verdicts) => verdicts[node.class_id().index()]
-                    .get_or_insert_with(|| filter.filter(state, pod, node))
-                    .clone(),
-            };
+        let by_class = &self.by_class;
+        let judge = || first_no(by_class, state, pod, node);
+        let cluster = node.cluster();
+        let vocabulary = cluster.vocabulary();
+        let no = self.verdicts.no(node.class_id(), vocabulary, judge);
+        let before = no.map_or(usize::MAX, |no| no.position);
+        for (position, filter) in &self.by_node {
+            if *position > before {
+                break;
+            }
+            let verdict = filter.filter(state, pod, node);
             if verdict != FilterVerdict::Fits {
                 return naming_the_plugin(verdict);
             }
         }
-        FilterVerdict::Fits
+        no.map_or(FilterVerdict::Fits, |no| no.verdict.clone())
     }
+}
+
+/// The first of `filters` that says no, whose word is good for every node of the class.
+fn first_no(
+    filters: &[(usize, &dyn FilterPlugin)],
+    state: &CycleState,
+    pod: &PodView<'_>,
+    node: &NodeView<'_>,
+) -> Option<ClassNo> {
+    filters.iter().find_map(|(position, filter)| {
+        let verdict = naming_the_plugin(filter.filter(state, pod, node));
+        (verdict != FilterVerdict::Fits).then_some(ClassNo {
+            position: *position,
+            verdict,
+        })
+    })
 }
 
 /// A failure says which plugin it comes from (`RunFilterPlugins`).

@@ -1,25 +1,20 @@
 //! Runs the filters of the profile for plugins that try hypotheses.
 
-use std::collections::BTreeSet;
-
 use crate::engine::cache::snapshot::{NodeView, PodView};
+use crate::engine::framework::CycleState;
 use crate::engine::framework::extension_points::{
     FilterRunner, FilterVerdict, PreFilterExtensions,
 };
-use crate::engine::framework::{CycleState, Plugin, PluginName};
 use crate::engine::scheduling_cycle::Cycle;
 use crate::engine::scheduling_cycle::filter::naming_the_plugin;
+use crate::engine::scheduling_cycle::skipped::Skipped;
 
-/// The plugins whose `Filter` and extensions are left out of the attempt
+/// Whether `Filter` and extensions of a plugin are left out of the attempt
 /// (`CycleState.SkipFilterPlugins`).
-#[derive(Clone, Debug)]
-pub(super) struct Skipped(pub(super) BTreeSet<PluginName>);
-
-impl Skipped {
-    fn has(state: &CycleState, plugin: &dyn Plugin) -> bool {
-        let skipped = state.read::<Self>();
-        skipped.is_some_and(|skipped| skipped.0.contains(plugin.name()))
-    }
+fn is_skipped(state: &CycleState, index: usize) -> bool {
+    state
+        .read::<Skipped>()
+        .is_some_and(|skipped| skipped.has(index))
 }
 
 impl Cycle<'_> {
@@ -27,8 +22,8 @@ impl Cycle<'_> {
     fn extensions(&self, state: &CycleState) -> Vec<&dyn PreFilterExtensions> {
         let plugins = self.profile.points.pre_filter.iter();
         plugins
+            .filter(|index| !is_skipped(state, **index))
             .map(|index| self.profile.plugin(*index))
-            .filter(|plugin| !Skipped::has(state, *plugin))
             .filter_map(|plugin| plugin.as_pre_filter()?.extensions())
             .collect()
     }
@@ -44,8 +39,8 @@ impl FilterRunner for Cycle<'_> {
         self.with_nominated_pods(state, node, |state, node| {
             let plugins = self.profile.points.filter.iter();
             plugins
+                .filter(|index| !is_skipped(state, **index))
                 .map(|index| self.profile.plugin(*index))
-                .filter(|plugin| !Skipped::has(state, *plugin))
                 .filter_map(|plugin| plugin.as_filter())
                 .map(|filter| filter.filter(state, pod, node))
                 .find(|verdict| *verdict != FilterVerdict::Fits)

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::engine::cache::tie_break::TieOrder;
 use crate::engine::framework::extension_points::PostFilterVerdict;
-use crate::engine::framework::failed_attempt::FailedAttempt;
+use crate::engine::framework::failed_attempt::{FailedAttempt, Refusals};
 use crate::engine::framework::preemption_choice::PreemptionChoice;
-use crate::engine::framework::{PluginName, Rejection};
+use crate::engine::framework::{CycleState, PluginName, Rejection};
 use crate::engine::observer::{ObservedPoint, StatusCode};
-use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
+use crate::engine::scheduling_cycle::{Cycle, Interruption};
 use crate::model::pod_info::PodUid;
 
 /// What becomes of the nomination of a pod that fits nowhere (`NominatingInfo`).
@@ -38,23 +38,39 @@ pub struct PlannedPreemption {
     pub choice: Option<Box<PreemptionChoice>>,
 }
 
-impl<'a> Cycle<'a> {
+/// What the `PostFilter` plugins said.
+#[derive(Debug, Default)]
+pub(super) struct PostFiltered {
+    /// Who was asked.
+    pub(super) post_filters: Vec<PluginName>,
+    pub(super) nomination: Nomination,
+    /// What it adds to the message.
+    pub(super) message: String,
+}
+
+impl Cycle<'_> {
     /// Asks what can be done about a pod that fits nowhere. In a cluster without nodes nothing can.
-    pub(super) fn post_filter(&self, evaluation: &mut Evaluation<'a>) -> Result<(), Interruption> {
+    pub(super) fn post_filter(
+        &self,
+        state: &CycleState,
+        refusals: &dyn Refusals,
+    ) -> Result<PostFiltered, Interruption> {
+        let mut found = PostFiltered::default();
         if self.cluster.is_empty() || self.profile.points.post_filter.is_empty() {
-            return Ok(());
+            return Ok(found);
         }
         let status = self.observe(
             ObservedPoint::PostFilter,
             |status: &Result<_, _>| *status.as_ref().unwrap_or(&StatusCode::Wait),
-            || self.run_post_filters(evaluation),
+            || self.run_post_filters(&self.failed_attempt(state, refusals), &mut found),
         );
-        status.map(|_| ())
+        status.map(|_| found)
     }
 
     fn run_post_filters(
         &self,
-        evaluation: &mut Evaluation<'a>,
+        attempt: &FailedAttempt<'_>,
+        found: &mut PostFiltered,
     ) -> Result<StatusCode, Interruption> {
         let mut reasons = Vec::new();
         let mut status = StatusCode::Unschedulable;
@@ -64,8 +80,8 @@ impl<'a> Cycle<'a> {
             let Some(post_filter) = plugin.as_post_filter() else {
                 continue;
             };
-            evaluation.post_filters.push(plugin.name());
-            let verdict = post_filter.post_filter(&self.failed_attempt(evaluation));
+            found.post_filters.push(plugin.name());
+            let verdict = post_filter.post_filter(attempt);
             let (rejection, clears) = match verdict {
                 PostFilterVerdict::Nominated {
                     node,
@@ -73,7 +89,7 @@ impl<'a> Cycle<'a> {
                     message,
                     choice,
                 } => {
-                    let refused = self.failed_attempt(evaluation).refusal_of(&node).cloned();
+                    let refused = attempt.refusal_of(&node).cloned();
                     nomination = Nomination::For(Box::new(PlannedPreemption {
                         node,
                         victims,
@@ -110,18 +126,21 @@ impl<'a> Cycle<'a> {
             }
             reasons.push(rejection.message());
         }
-        evaluation.nomination = nomination;
-        evaluation.diagnosis.post_filter_message = reasons.join(", ");
+        found.nomination = nomination;
+        found.message = reasons.join(", ");
         Ok(status)
     }
 
-    fn failed_attempt<'b>(&'b self, evaluation: &'b Evaluation<'a>) -> FailedAttempt<'b> {
+    fn failed_attempt<'b>(
+        &'b self,
+        state: &'b CycleState,
+        refusals: &'b dyn Refusals,
+    ) -> FailedAttempt<'b> {
         FailedAttempt {
-            state: &evaluation.state,
+            state,
             pod: self.pod,
             cluster: self.cluster,
-            rejected: &evaluation.rejected,
-            not_looked_at: evaluation.not_looked_at.as_ref(),
+            refusals,
             ties: TieOrder::new(self.tie_break, self.seed, &self.pod.info.uid),
             earlier: &self.earlier,
             filters: self,

@@ -1,10 +1,9 @@
 //! Which of the nodes that will do is how good (`prioritizeNodes`).
 
-use std::collections::BTreeSet;
-
 use crate::engine::framework::extension_points::{MAX_NODE_SCORE, MIN_NODE_SCORE, PreScoreVerdict};
 use crate::engine::framework::{PluginError, PluginName};
 use crate::engine::observer::{ObservedPoint, StatusCode};
+use crate::engine::scheduling_cycle::skipped::Skipped;
 use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
 
 /// The scores of one plugin, parallel to the feasible nodes.
@@ -42,12 +41,11 @@ impl<'a> Cycle<'a> {
     fn run_score_plugins(
         &self,
         evaluation: &mut Evaluation<'a>,
-        skipped: &BTreeSet<PluginName>,
+        skipped: &Skipped,
     ) -> Result<Vec<i64>, Interruption> {
         let mut totals = vec![0_i64; evaluation.feasible.len()];
         for &(index, weight) in &self.profile.points.score {
-            let plugin = self.profile.plugin(index);
-            if skipped.contains(plugin.name()) {
+            if skipped.has(index) {
                 continue;
             }
             let scores = self.plugin_scores(evaluation, index, weight)?;
@@ -59,11 +57,8 @@ impl<'a> Cycle<'a> {
         Ok(totals)
     }
 
-    fn pre_score(
-        &self,
-        evaluation: &mut Evaluation<'a>,
-    ) -> Result<BTreeSet<PluginName>, Interruption> {
-        let mut skipped = BTreeSet::new();
+    fn pre_score(&self, evaluation: &mut Evaluation<'a>) -> Result<Skipped, Interruption> {
+        let mut skipped = Skipped::default();
         for index in &self.profile.points.pre_score {
             let plugin = self.profile.plugin(*index);
             let Some(pre_score) = plugin.as_pre_score() else {
@@ -73,7 +68,7 @@ impl<'a> Cycle<'a> {
             match pre_score.pre_score(state, &self.pod, &evaluation.feasible) {
                 PreScoreVerdict::Proceed => {}
                 PreScoreVerdict::Skip => {
-                    skipped.insert(plugin.name());
+                    skipped.insert(*index);
                 }
                 PreScoreVerdict::Failed(error) => {
                     let message = format!("running PreScore plugin {:?}: {error}", plugin.name());

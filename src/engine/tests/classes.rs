@@ -15,11 +15,14 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 /// A step of a history.
 #[derive(Clone, Debug)]
 enum Step {
-    /// Pods of a kind come, with labels of their own or those of the kind.
+    /// Pods of a kind come, with labels of their own or those of the kind, and ask for so many
+    /// thousandths of a CPU.
     Pods {
         kind: usize,
         count: usize,
         own_labels: bool,
+        priority: i32,
+        milli_cpu: u32,
     },
     /// A node comes or changes: its zone, its taint, its CPUs.
     Node(usize, Option<usize>, usize, usize),
@@ -33,8 +36,14 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        6 => (0..KINDS, 1..5_usize, prop::bool::weighted(0.2)).prop_map(|(kind, count, own_labels)|
-            Step::Pods { kind, count, own_labels }),
+        6 => (0..KINDS, 1..5_usize, prop::bool::weighted(0.2), prop::bool::weighted(0.2), 0..3_u32)
+            .prop_map(|(kind, count, own_labels, is_important, size)| Step::Pods {
+                kind,
+                count,
+                own_labels,
+                priority: if is_important { 10 } else { 0 },
+                milli_cpu: [200, 200, 900][size as usize],
+            }),
         2 => (0..6_usize, prop::option::weighted(0.8, 0..3_usize), 0..4_usize, 1..5_usize)
             .prop_map(|(node, zone, taint, cpu)| Step::Node(node, zone, taint, cpu)),
         1 => (0..6_usize).prop_map(Step::NodeGone),
@@ -100,6 +109,8 @@ fn labels(kind: usize) -> Value {
 struct Twins {
     twins: [Driver; 2],
     pods: Vec<Value>,
+    /// How many pods had a name so far.
+    names: usize,
 }
 
 impl Twins {
@@ -118,6 +129,7 @@ impl Twins {
         Self {
             twins: [twin(), twin()],
             pods: Vec::new(),
+            names: 0,
         }
     }
 
@@ -144,9 +156,11 @@ impl Twins {
                 kind,
                 count,
                 own_labels,
+                priority,
+                milli_cpu,
             } => {
                 for _ in 0..count {
-                    self.new_pod(kind, own_labels);
+                    self.new_pod(kind, own_labels, priority, milli_cpu);
                 }
             }
             Step::Node(node, zone, taint, cpu) => self.new_node(node, zone, taint, cpu),
@@ -154,11 +168,7 @@ impl Twins {
                 let node = Arc::new(make_node(&format!("n{node}")).object());
                 self.handle(|| ClusterEvent::NodeDeleted(Arc::clone(&node)));
             }
-            Step::PodGone(index) if index < self.pods.len() => {
-                let pod = self.pods.swap_remove(index);
-                let pod: Arc<Pod> = Arc::new(serde_json::from_value(pod).unwrap());
-                self.handle(|| ClusterEvent::PodDeleted(Arc::clone(&pod)));
-            }
+            Step::PodGone(index) if index < self.pods.len() => self.pod_gone(index),
             Step::Relabeled(index, kind) if index < self.pods.len() => {
                 self.pods[index]["metadata"]["labels"] = labels(kind);
                 let pod = self.pods[index].clone();
@@ -173,14 +183,16 @@ impl Twins {
         }
     }
 
-    fn new_pod(&mut self, kind: usize, own_labels: bool) {
-        let name = format!("p{}", self.pods.len() + self.twins[0].effects.len() * 100);
+    fn new_pod(&mut self, kind: usize, own_labels: bool, priority: i32, milli_cpu: u32) {
+        self.names += 1;
+        let name = format!("p{}", self.names);
         let mut spec = spec(kind);
+        spec["priority"] = priority.into();
         spec["schedulerName"] = "bayplan".into();
         if !spec["containers"].is_array() {
             spec["containers"] = json!([{"name": "c"}]);
         }
-        spec["containers"][0]["resources"] = json!({"requests": {"cpu": "200m"}});
+        spec["containers"][0]["resources"] = json!({"requests": {"cpu": format!("{milli_cpu}m")}});
         let mut labels = labels(kind);
         if own_labels {
             labels["own"] = name.as_str().into();
@@ -189,6 +201,12 @@ impl Twins {
             {"name": name, "namespace": "default", "uid": name, "labels": labels}, "spec": spec});
         self.apply_pod(&pod);
         self.pods.push(pod);
+    }
+
+    fn pod_gone(&mut self, index: usize) {
+        let pod = self.pods.swap_remove(index);
+        let pod: Arc<Pod> = Arc::new(serde_json::from_value(pod).unwrap());
+        self.handle(|| ClusterEvent::PodDeleted(Arc::clone(&pod)));
     }
 
     fn new_node(&mut self, node: usize, zone: Option<usize>, taint: usize, cpu: usize) {
@@ -215,6 +233,35 @@ impl Twins {
         self.handle(|| ClusterEvent::NodeApplied(Arc::clone(&node)));
     }
 
+    /// Carries out what is to be done: bindings and evictions.
+    fn carry_out(&mut self) {
+        let mut evicted = std::collections::BTreeSet::new();
+        for twin in &mut self.twins {
+            let effects: Vec<_> = twin.engine.drain_effects().collect();
+            for effect in effects {
+                twin.effects.push(effect.clone());
+                if let EffectAction::Evict(_) = &effect.action {
+                    evicted.insert(effect.pod.name.to_string());
+                } else if !matches!(effect.action, EffectAction::Bind { .. }) {
+                    continue;
+                }
+                let outcome = EffectOutcome::Done {
+                    resource_version: None,
+                };
+                let id = effect.id;
+                twin.engine
+                    .handle(ClusterEvent::EffectCompleted { id, outcome });
+            }
+        }
+        for name in evicted {
+            let mut pods = self.pods.iter();
+            let index = pods.position(|pod| pod["metadata"]["name"] == *name);
+            if let Some(index) = index {
+                self.pod_gone(index);
+            }
+        }
+    }
+
     /// Decides all pods that are ready, by each in its way, and binds those that were placed.
     fn decide(&mut self) -> Result<(), TestCaseError> {
         for twin in &mut self.twins {
@@ -223,29 +270,11 @@ impl Twins {
         for _ in 0..64 {
             let kept = self.twins[0].engine.schedule_one();
             let searched = self.twins[1].engine.schedule_one_with(|_| ());
-            let found = |decision: &Option<Decision>| {
-                let decision = decision.as_ref()?;
-                let pod = decision.pod.name.to_string();
-                Some((pod, decision.outcome.clone(), decision.feasible_count))
-            };
-            prop_assert_eq!(found(&kept), found(&searched));
+            prop_assert_eq!(told(kept.as_ref()), told(searched.as_ref()));
             let Some(decision) = kept else {
                 return Ok(());
             };
-            for twin in &mut self.twins {
-                let effects: Vec<_> = twin.engine.drain_effects().collect();
-                for effect in effects {
-                    twin.effects.push(effect.clone());
-                    if matches!(effect.action, EffectAction::Bind { .. }) {
-                        let outcome = EffectOutcome::Done {
-                            resource_version: None,
-                        };
-                        let id = effect.id;
-                        twin.engine
-                            .handle(ClusterEvent::EffectCompleted { id, outcome });
-                    }
-                }
-            }
+            self.carry_out();
             if let Outcome::Scheduled { node } = decision.outcome {
                 let name = decision.pod.name.to_string();
                 let mut pods = self.pods.iter_mut();
@@ -259,6 +288,17 @@ impl Twins {
         }
         Ok(())
     }
+}
+
+/// Everything that a decision says. Of a pod that found a node only the outcome and the number of
+/// nodes that fit are kept.
+fn told(decision: Option<&Decision>) -> Option<String> {
+    let decision = decision?;
+    let (pod, count) = (&decision.pod, decision.feasible_count);
+    Some(match &decision.outcome {
+        Outcome::Scheduled { node } => format!("{pod} fits {count} nodes, goes to {node}"),
+        _ => format!("{decision:?}"),
+    })
 }
 
 proptest! {
@@ -282,6 +322,26 @@ proptest! {
 }
 
 #[test]
+fn pods_that_fit_nowhere_are_refused_by_what_the_first_ones_left() {
+    let mut twins = Twins::new(TieBreak::Seeded);
+    for node in 0..5 {
+        twins.step(&Step::Node(node, Some(node % 3), node % 2, 1));
+    }
+    for kind in 0..KINDS {
+        twins.step(&Step::Pods {
+            kind,
+            count: 12,
+            own_labels: false,
+            priority: i32::try_from(kind % 3).unwrap(),
+            milli_cpu: 1_900,
+        });
+        twins.decide().unwrap();
+    }
+    let decided = twins.twins[0].engine.classes.decided;
+    assert!(decided > 100, "only {decided} decisions were by class");
+}
+
+#[test]
 fn the_second_pod_of_a_class_is_decided_by_what_the_first_left() {
     let mut twins = Twins::new(TieBreak::Seeded);
     for node in 0..5 {
@@ -292,6 +352,8 @@ fn the_second_pod_of_a_class_is_decided_by_what_the_first_left() {
             kind,
             count: 4,
             own_labels: false,
+            priority: 0,
+            milli_cpu: 200,
         });
         twins.decide().unwrap();
     }

@@ -1,5 +1,4 @@
 //! The loop with its real dispatcher and broadcaster, on paused time, against a fake API service.
 
 mod recovery;
-mod turns;
 mod world;

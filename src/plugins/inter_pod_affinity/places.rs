@@ -9,6 +9,7 @@ use crate::model::symbols::Symbol;
 use crate::plugins::inter_pod_affinity::InterPodAffinity;
 use crate::plugins::inter_pod_affinity::filtering::Filtering;
 use crate::plugins::inter_pod_affinity::scoring::Scoring;
+use crate::plugins::inter_pod_affinity::terms;
 
 /// Nodes are told apart by their domains, and where a domain is one node by what is counted there.
 #[derive(Debug)]
@@ -26,8 +27,22 @@ impl ClassPlugin for InterPodAffinity {
         is_valid.then(|| vec![cluster.topology().namespaces.generation()])
     }
 
-    fn reads_labels(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> bool {
-        !pod.class.affinity.is_empty() || !cluster.topology().carried.is_empty()
+    /// Whether the pod meets its own affinity, and which terms of other pods select it.
+    fn outcome_of_labels(
+        &self,
+        _: &mut CycleState,
+        pod: &PodView<'_>,
+        cluster: &Snapshot<'_>,
+        outcome: &mut Vec<u64>,
+    ) {
+        let own = &pod.class.affinity.required;
+        outcome.push(u64::from(terms::all_select(own, pod, *cluster)));
+        let carried = cluster.topology().carried.with_serials();
+        let selecting =
+            carried.filter(|(carried, _)| terms::selects_incoming(&carried.term, pod, *cluster));
+        let first = outcome.len();
+        outcome.extend(selecting.map(|(_, serial)| serial));
+        outcome[first..].sort_unstable();
     }
 
     fn normalizes(&self) -> bool {

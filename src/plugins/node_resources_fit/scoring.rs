@@ -136,8 +136,11 @@ fn most_allocated(amount: &Amount) -> i64 {
     percent(amount.requested.min(amount.allocatable), amount.allocatable)
 }
 
-/// `part` × 100 / `whole`, truncated; in 128 bits, since a product of bytes may not fit 64.
+/// `part` × 100 / `whole`, truncated; in 128 bits if the product of bytes does not fit 64.
 fn percent(part: i64, whole: i64) -> i64 {
+    if let Some(product) = part.checked_mul(MAX_NODE_SCORE) {
+        return product.checked_div(whole).unwrap_or(0);
+    }
     let percent = i128::from(part) * i128::from(MAX_NODE_SCORE) / i128::from(whole);
     i64::try_from(percent).unwrap_or(0)
 }

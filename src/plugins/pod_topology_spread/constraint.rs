@@ -12,7 +12,7 @@ use crate::plugins::node_affinity::matches_required;
 use crate::plugins::taint_toleration::tolerates_taints;
 
 /// A constraint with everything that depends on the pod filled in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Constraint {
     pub(super) max_skew: i64,
     pub(super) topology_key: Symbol,

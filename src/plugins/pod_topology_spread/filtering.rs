@@ -35,7 +35,7 @@ impl PreFilterPlugin for PodTopologySpread {
         if state.read::<PreFilterState>().is_some() {
             return PreFilterVerdict::Proceed;
         }
-        match self.constraints(Strictness::Hard, pod, cluster.listers()) {
+        match self.known_constraints(Strictness::Hard, state, pod, *cluster) {
             Err(error) => PreFilterVerdict::Failed(PluginError {
                 plugin: NAME,
                 message: format!(
@@ -47,7 +47,7 @@ impl PreFilterPlugin for PodTopologySpread {
             Ok(constraints) => {
                 state.write(PreFilterState {
                     spreads: count(&constraints, pod, *cluster),
-                    constraints: constraints.into(),
+                    constraints,
                 });
                 PreFilterVerdict::Proceed
             }

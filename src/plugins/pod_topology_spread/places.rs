@@ -1,7 +1,9 @@
 //! Pods by domain, followed from node to node that changes, and how nodes are told apart by them.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use crate::engine::cache::nodes::Slot;
@@ -11,13 +13,12 @@ use crate::engine::framework::class_plugin::{ClassPlugin, Places, domain_number}
 use crate::model::node_selector::NodeLabels;
 use crate::model::symbols::Symbol;
 use crate::plugins::pod_topology_spread::constraint::{Constraint, PodCount};
-use crate::plugins::pod_topology_spread::default_selector::default_selector;
 use crate::plugins::pod_topology_spread::domain_spread::DomainSpread;
 use crate::plugins::pod_topology_spread::filtering::{PreFilterState, shares};
 use crate::plugins::pod_topology_spread::scoring::{
     Domain, DomainSums, KeptSums, PreScoreState, sum_shares,
 };
-use crate::plugins::pod_topology_spread::{PodTopologySpread, Strictness};
+use crate::plugins::pod_topology_spread::{Constraints, PodTopologySpread};
 
 /// What is counted for one class of pods.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ struct SpreadPlaces {
     shares: Vec<NodeShares>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct NodeShares {
     hard: SmallVec<[Option<(Symbol, i64)>; 1]>,
     soft: SmallVec<[Option<(Domain, i64)>; 1]>,
@@ -49,11 +50,24 @@ impl ClassPlugin for PodTopologySpread {
         is_valid.then(Vec::new)
     }
 
-    fn reads_labels(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> bool {
-        if !pod.class.spread_constraints.is_empty() {
-            return true;
+    /// The constraints with the pod's own selectors, which count pods of its namespace.
+    fn outcome_of_labels(
+        &self,
+        state: &mut CycleState,
+        pod: &PodView<'_>,
+        cluster: &Snapshot<'_>,
+        outcome: &mut Vec<u64>,
+    ) {
+        // Selectors that cannot be read fail the attempt when they are needed.
+        let Ok(constraints) = self.all_constraints(state, pod, *cluster) else {
+            return;
+        };
+        let Constraints { hard, soft } = &constraints;
+        if !hard.is_empty() || !soft.is_empty() {
+            outcome.push(pod.namespace.number().cast_unsigned());
+            outcome.push(FxBuildHasher.hash_one((hard, soft)));
         }
-        !self.defaults.is_empty() && !default_selector(pod, cluster.listers()).is_everything()
+        state.write(constraints);
     }
 
     fn normalizes(&self) -> bool {
@@ -61,9 +75,8 @@ impl ClassPlugin for PodTopologySpread {
     }
 
     fn places(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> Option<Box<dyn Places>> {
-        let constraints = |strictness| self.constraints(strictness, pod, cluster.listers());
-        let hard = constraints(Strictness::Hard).ok()?;
-        let soft = constraints(Strictness::Soft).ok()?;
+        let none = CycleState::default();
+        let Constraints { hard, soft } = self.all_constraints(&none, pod, *cluster).ok()?;
         Some(Box::new(SpreadPlaces {
             plugin: self.clone(),
             requires_all_keys: self.requires_all_keys(pod),
@@ -72,8 +85,8 @@ impl ClassPlugin for PodTopologySpread {
             soft_sources: Vec::new(),
             spreads: vec![DomainSpread::default(); hard.len()],
             sums: self.no_sums(&soft),
-            hard: hard.into(),
-            soft: soft.into(),
+            hard,
+            soft,
             shares: Vec::new(),
         }))
     }
@@ -129,9 +142,9 @@ impl Places for SpreadPlaces {
         pod: &PodView<'_>,
         cluster: &Snapshot<'_>,
     ) -> bool {
-        let constraints = |strictness| self.plugin.constraints(strictness, pod, cluster.listers());
-        let is_current = constraints(Strictness::Hard).is_ok_and(|hard| *hard == *self.hard)
-            && constraints(Strictness::Soft).is_ok_and(|soft| *soft == *self.soft);
+        let constraints = self.plugin.all_constraints(state, pod, *cluster);
+        let is_current =
+            constraints.is_ok_and(|found| found.hard == self.hard && found.soft == self.soft);
         self.find_sources(pod, *cluster);
         if is_current && !self.hard.is_empty() {
             state.write(PreFilterState {
@@ -146,6 +159,7 @@ impl Places for SpreadPlaces {
     }
 
     fn withdraw(&self, state: &mut CycleState) {
+        state.remove::<Constraints>();
         state.remove::<PreFilterState>();
         state.remove::<KeptSums>();
         state.remove::<PreScoreState>();
@@ -158,10 +172,13 @@ impl Places for SpreadPlaces {
         if self.shares.len() <= slot.index() {
             self.shares.resize(slot.index() + 1, NodeShares::default());
         }
-        let earlier = std::mem::take(&mut self.shares[slot.index()]);
         let shares = node
             .map(|node| self.shares_of(pod, node))
             .unwrap_or_default();
+        if shares == self.shares[slot.index()] {
+            return;
+        }
+        let earlier = std::mem::take(&mut self.shares[slot.index()]);
         self.count(&earlier, -1);
         self.count(&shares, 1);
         self.shares[slot.index()] = shares;

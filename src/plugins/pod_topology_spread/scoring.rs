@@ -27,7 +27,7 @@ const IGNORED_SCORE: i64 = -1;
 #[derive(Clone, Debug)]
 pub(super) struct PreScoreState {
     preferences: Vec<Preference>,
-    constraints: Vec<Constraint>,
+    constraints: Arc<[Constraint]>,
     /// Nodes that lack a key are not scored.
     requires_all_keys: bool,
 }
@@ -68,7 +68,7 @@ impl PreScorePlugin for PodTopologySpread {
         let Some(cluster) = nodes.first().map(NodeView::cluster) else {
             return PreScoreVerdict::Skip;
         };
-        let constraints = match self.constraints(Strictness::Soft, pod, cluster.listers()) {
+        let constraints = match self.known_constraints(Strictness::Soft, state, pod, cluster) {
             Err(error) => {
                 return PreScoreVerdict::Failed(PluginError {
                     plugin: NAME,

@@ -45,7 +45,17 @@ struct CarriedTermRef<'a> {
 /// Every term that a pod on a known node carries, with how many such pods each domain of its
 /// topology key has.
 #[derive(Debug, Default)]
-pub struct CarriedTerms(IndexMap<CarriedTerm, DomainCounts, FxBuildHasher>);
+pub struct CarriedTerms {
+    terms: IndexMap<CarriedTerm, Carried, FxBuildHasher>,
+    next_serial: u64,
+}
+
+#[derive(Debug)]
+struct Carried {
+    counts: DomainCounts,
+    /// Which use of the term this is: no other one has the same.
+    serial: u64,
+}
 
 impl Hash for CarriedTerm {
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -73,30 +83,38 @@ impl CarriedTerms {
         &self,
         kind: CarriedKind,
     ) -> impl Iterator<Item = (usize, &CarriedTerm, &DomainCounts)> {
-        let terms = self.0.iter().enumerate();
+        let terms = self.terms.iter().enumerate();
         terms
-            .filter(move |(_, (carried, _))| carried.kind == kind)
-            .map(|(index, (carried, counts))| (index, carried, counts))
+            .filter(move |(_, (term, _))| term.kind == kind)
+            .map(|(index, (term, carried))| (index, term, &carried.counts))
+    }
+
+    /// The terms with a number that no other one has, or had before.
+    pub fn with_serials(&self) -> impl Iterator<Item = (&CarriedTerm, u64)> {
+        let terms = self.terms.iter();
+        terms.map(|(term, carried)| (term, carried.serial))
     }
 
     /// The counts of the term at `index`; indices hold as long as the cluster stands still.
     pub fn counts(&self, index: usize) -> Option<&DomainCounts> {
-        self.0.get_index(index).map(|(_, counts)| counts)
+        let (_, carried) = self.terms.get_index(index)?;
+        Some(&carried.counts)
     }
 
     /// All terms with their counts.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&CarriedTerm, &DomainCounts)> {
-        self.0.iter()
+        let terms = self.terms.iter();
+        terms.map(|(term, carried)| (term, &carried.counts))
     }
 
     /// How many terms there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.terms.len()
     }
 
     /// Whether no pod carries a term.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.terms.is_empty()
     }
 
     pub(super) fn change(&mut self, placed: PlacedPod<'_>, by: i64) {
@@ -109,10 +127,10 @@ impl CarriedTerms {
     }
 
     fn add(&mut self, term: &CarriedTermRef<'_>, domain: Symbol, by: i64) {
-        if let Some((index, _, counts)) = self.0.get_full_mut(term) {
-            counts.add(domain, by);
-            if counts.is_empty() {
-                self.0.swap_remove_index(index);
+        if let Some((index, _, carried)) = self.terms.get_full_mut(term) {
+            carried.counts.add(domain, by);
+            if carried.counts.is_empty() {
+                self.terms.swap_remove_index(index);
             }
             return;
         }
@@ -123,7 +141,9 @@ impl CarriedTerms {
             weight: term.weight,
             term: term.term.clone(),
         };
-        self.0.insert(carried, counts);
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        self.terms.insert(carried, Carried { counts, serial });
     }
 }
 

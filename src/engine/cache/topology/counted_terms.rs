@@ -144,7 +144,7 @@ impl CountedTerms {
         term: CountedTerm,
         namespaces: &NamespaceLabels,
         vocabulary: &mut Vocabulary,
-        pods: impl FnOnce(&mut dyn FnMut(PlacedPod<'_>), &Vocabulary),
+        pods_with: impl Fn(LabelSetId, &mut dyn FnMut(PlacedPod<'_>), &Vocabulary),
     ) {
         self.uses += 1;
         if let Some(counter) = self.counters.get_mut(&term) {
@@ -156,18 +156,12 @@ impl CountedTerms {
         }
         let held = vocabulary.symbols_mut().hold(term.symbols());
         let mut counts = DomainCounts::default();
-        // By label set, since many pods share one.
-        let mut selected: Vec<Option<bool>> = vec![None; vocabulary.label_set_count()];
-        let mut count = |placed: PlacedPod<'_>| {
-            let labels = placed.pod.labels;
-            let selected = selected[labels.index()].get_or_insert_with(|| {
-                term.selects(placed.vocabulary.label_set(labels), namespaces)
-            });
-            if *selected {
-                term.add(&mut counts, placed, 1);
+        let mut count = |placed: PlacedPod<'_>| term.add(&mut counts, placed, 1);
+        for (id, labels) in vocabulary.label_sets() {
+            if term.selects(labels, namespaces) {
+                pods_with(id, &mut count, vocabulary);
             }
-        };
-        pods(&mut count, vocabulary);
+        }
         let counter = Counter {
             counts,
             last_used: self.uses,
