@@ -51,6 +51,9 @@ pub use recovery::SecondPanic;
 
 /// Cycles in a row before the loop looks at what happened meanwhile.
 const CYCLES_PER_TURN: usize = 64;
+/// Cycles that take long are fewer in a row: decisions are made on what is known, and a pod or a
+/// node that comes meanwhile should not wait for longer than a person notices.
+const DECIDING_PER_TURN: Duration = Duration::from_millis(50);
 /// The loop turns at least this often, so that its heart is seen to beat.
 const IDLE_TURN: Duration = Duration::from_secs(1);
 /// Gauges and pending counts are written this often.
@@ -194,6 +197,7 @@ impl Driver {
         while let Some(event) = self.inputs.next_event() {
             took = true;
             self.tell(event);
+            self.config.heartbeat.beat();
         }
         took
     }
@@ -271,6 +275,7 @@ impl Driver {
     }
 
     fn decide(&mut self) -> bool {
+        let until = self.config.clock.now() + DECIDING_PER_TURN;
         for cycle in 0..CYCLES_PER_TURN {
             if !self.config.dispatcher.has_room() || !self.config.leadership.is_leading() {
                 return cycle > 0;
@@ -279,11 +284,15 @@ impl Driver {
             let Some(decision) = self.engine.schedule_one() else {
                 return cycle > 0;
             };
+            let ended = self.config.clock.now();
             self.config
                 .metrics
-                .observe_decision(&decision, self.config.clock.now() - started);
+                .observe_decision(&decision, ended - started);
             log_decision(&decision);
             self.hand_over_effects();
+            if ended >= until {
+                return true;
+            }
         }
         true
     }

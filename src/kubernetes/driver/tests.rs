@@ -1,4 +1,5 @@
 //! The loop with its real dispatcher and broadcaster, on paused time, against a fake API service.
 
 mod recovery;
+mod turns;
 mod world;

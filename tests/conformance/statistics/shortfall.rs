@@ -11,6 +11,9 @@ const MANY_SEEDS: u64 = 200;
 /// Seeds over which half of each share can be expected.
 const SOME_SEEDS: u64 = 25;
 
+/// Seeds over which every plugin can be expected to do its part once. Fewer are a replay.
+const FEW_SEEDS: u64 = 10;
+
 /// Records that name victims, in tenths of a percent.
 const WITH_VICTIMS: usize = 60;
 
@@ -32,6 +35,8 @@ const KINDS: [(&str, usize); 8] = [
 /// How much of what the families promise a run must show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Demand {
+    /// A replay of what differed.
+    Nothing,
     /// Each plugin does its part once.
     Traces,
     /// Half of each share.
@@ -44,6 +49,7 @@ impl Demand {
     /// Of a run over so many seeds; of one with families of somebody's choice.
     pub(crate) const fn on(seeds: u64, is_choice: bool) -> Self {
         match seeds {
+            ..FEW_SEEDS => Self::Nothing,
             _ if is_choice => Self::Traces,
             MANY_SEEDS.. => Self::Full,
             SOME_SEEDS.. => Self::Half,
@@ -54,7 +60,7 @@ impl Demand {
     /// What is left of a share.
     const fn of(self, tenths: usize) -> usize {
         match self {
-            Self::Traces => 0,
+            Self::Nothing | Self::Traces => 0,
             Self::Half => tenths / 2,
             Self::Full => tenths,
         }
@@ -65,6 +71,9 @@ impl Statistics {
     /// Sentences about what `families` should have exercised and did not.
     pub(crate) fn shortfalls(&self, families: &Families, demand: Demand) -> Vec<String> {
         let mut sentences = Vec::new();
+        if demand == Demand::Nothing {
+            return sentences;
+        }
         for (plugins, counts, part) in [
             (families.rejecting(), &self.rejecting, "refused a node"),
             (families.scoring(), &self.scoring, "told nodes apart"),
@@ -145,6 +154,7 @@ mod tests {
         let second = [json!({"scores": {"n1": score(7), "n2": score(7)}})];
         statistics.add(&second, &none);
         assert_eq!(statistics.scoring["NodeResourcesFit"], 1);
+        assert!(statistics.shortfalls(&families, Demand::Nothing).is_empty());
         for _ in 0..98 {
             statistics.add(&[json!({"outcome": "unschedulable"})], &none);
         }
@@ -162,7 +172,9 @@ mod tests {
     fn the_more_seeds_the_more_is_wanted() {
         assert_eq!(Demand::on(200, false), Demand::Full);
         assert_eq!(Demand::on(30, false), Demand::Half);
-        assert_eq!(Demand::on(3, false), Demand::Traces);
+        assert_eq!(Demand::on(10, false), Demand::Traces);
+        assert_eq!(Demand::on(1, false), Demand::Nothing);
+        assert_eq!(Demand::on(1, true), Demand::Nothing);
         assert_eq!(Demand::on(1000, true), Demand::Traces);
     }
 }

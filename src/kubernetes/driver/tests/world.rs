@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use http::{Request, Response};
 use kube::client::Body;
 use kube::runtime::reflector::{self, store::Writer};
@@ -48,9 +49,12 @@ use crate::plugins::registry::Registry;
 /// Longer than anything here takes on paused time.
 const SETTLED: Duration = Duration::from_secs(3);
 
+/// How long the cycle of a pod called `slow…` takes.
+pub(super) const SLOW: Duration = Duration::from_secs(1);
+
 /// Panics at `Permit` for pods called `bomb…`, when the pod is assumed already, and before the
-/// queue for pods called `poison…`,
-/// unless they have a priority.
+/// queue for pods called `poison…`, unless they have a priority. For pods called `slow…` it takes
+/// its time.
 #[derive(Debug)]
 struct Bomb;
 
@@ -84,6 +88,10 @@ impl PermitPlugin for Bomb {
         _: &[PodUid],
     ) -> PermitVerdict {
         go_off("bomb", pod);
+        if pod.info.key.name.starts_with("slow") {
+            // The clock is put forward when the future is first looked at.
+            let _ = tokio::time::advance(SLOW).now_or_never();
+        }
         PermitVerdict {
             decision: PermitDecision::Allow,
             allow: Vec::new(),
@@ -186,6 +194,7 @@ pub(super) struct World {
     /// Whether barriers are passed.
     pub(super) barrier: watch::Sender<bool>,
     metrics: Metrics,
+    pub(super) heartbeat: Heartbeat,
     driver: JoinHandle<Result<(), SecondPanic>>,
 }
 
@@ -262,11 +271,12 @@ impl World {
             listed.send(event).await.unwrap();
         }
         let (profiles, running) = watch::channel(None);
+        let heartbeat = Heartbeat::new(clock.clone());
         let config = DriverConfig {
             engine: EngineConfig::default(),
-            clock: clock.clone(),
+            clock,
             leadership,
-            heartbeat: Heartbeat::new(clock),
+            heartbeat: heartbeat.clone(),
             dispatcher,
             events: sink,
             barrier: Box::new(move || {
@@ -295,6 +305,7 @@ impl World {
             answering,
             barrier,
             metrics,
+            heartbeat,
             driver: tokio::spawn(driver.run(CancellationToken::new())),
         };
         world.activate("bayplan");
