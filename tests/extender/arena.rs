@@ -12,6 +12,7 @@ use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
+use crate::certificates::Certificates;
 use crate::harness::bayplan::{Installation, Replica};
 use crate::harness::control_plane::{ControlPlane, Options, free_port};
 use crate::harness::process::Process;
@@ -20,8 +21,17 @@ use crate::harness::{binaries, objects, wait};
 /// Generous: the machine may be building something else.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A name, and its extenders when this is the address of the one that runs.
-pub(crate) type Flavour = (&'static str, fn(&str) -> Value);
+/// A name, and its extenders when the one that runs is here.
+pub(crate) type Flavour = (&'static str, fn(&Address) -> Value);
+
+/// Where one scheduler finds the extender.
+#[derive(Debug)]
+pub(crate) struct Address {
+    pub(crate) url: String,
+    /// Only for those who show a certificate.
+    pub(crate) secure_url: String,
+    pub(crate) certificates: Certificates,
+}
 
 /// What became of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,8 +76,7 @@ pub(crate) fn asked(calls: &[&Value]) -> Vec<Value> {
 pub(crate) struct Arena {
     upstream: Vec<Process>,
     replica: Replica,
-    extender: Process,
-    address: String,
+    extender: Extender,
     control_plane: ControlPlane,
 }
 
@@ -77,13 +86,13 @@ impl Arena {
         let control_plane = ControlPlane::start(Options::default()).await?;
         let client = control_plane.client();
         objects::create(&client, nodes.iter().map(|name| node(name))).await?;
-        let (extender, address) = start_extender(&control_plane).await?;
+        let extender = Extender::start(&control_plane).await?;
 
         let binary = Path::new(env!("CARGO_BIN_EXE_bayplan"));
         let installation = Installation::install(&control_plane, binary, &[]).await?;
         let profiles = flavours.iter().map(|(flavour, extenders)| {
             let name = format!("bayplan-{flavour}");
-            let extenders = extenders(&format!("http://{address}/{name}"));
+            let extenders = extenders(&extender.address_for(&name));
             json!({"apiVersion": "bayplan.dev/v1alpha1", "kind": "SchedulerProfile",
                 "metadata": {"name": name},
                 "spec": {"schedulerName": name, "extenders": extenders,
@@ -94,7 +103,7 @@ impl Arena {
         let mut upstream = Vec::new();
         for (flavour, extenders) in flavours {
             let name = format!("upstream-{flavour}");
-            let extenders = extenders(&format!("http://{address}/{name}"));
+            let extenders = extenders(&extender.address_for(&name));
             let profile = json!({"schedulerName": name,
                 "plugins": {"multiPoint": {"disabled": missing()}}});
             let configuration = json!({"profiles": [profile], "extenders": extenders});
@@ -105,7 +114,6 @@ impl Arena {
             upstream,
             replica,
             extender,
-            address,
             control_plane,
         })
     }
@@ -135,6 +143,24 @@ impl Arena {
         }
         assert_eq!(upstream, bayplan, "{flavour}: {}", pod["metadata"]["name"]);
         assert!(matches!(bayplan, Fate::Refused(_)), "{bayplan:?}");
+        Ok(())
+    }
+
+    /// Both fail to ask, each in the words of its own TLS library; kube-scheduler's vary.
+    pub(crate) async fn agree_on_failure(&self, flavour: &str, pod: &Value) -> anyhow::Result<()> {
+        let (upstream, bayplan) = self.both(flavour, pod).await?;
+        for fate in [&upstream, &bayplan] {
+            let Fate::Refused([reason, message, note]) = fate else {
+                anyhow::bail!("{flavour}: {fate:?}");
+            };
+            assert_eq!(reason, "SchedulerError", "{flavour}");
+            assert!(message.starts_with("Post \"https://"), "{message}");
+            assert_eq!(message, note);
+        }
+        let Fate::Refused([_, message, _]) = bayplan else {
+            return Ok(());
+        };
+        assert!(message.to_lowercase().contains("certificate"), "{message}");
         Ok(())
     }
 
@@ -209,7 +235,7 @@ impl Arena {
 
     /// What the extender was asked so far.
     pub(crate) async fn calls(&self) -> anyhow::Result<Vec<Value>> {
-        let address: http::Uri = format!("http://{}", self.address).parse()?;
+        let address: http::Uri = format!("http://{}", self.extender.address).parse()?;
         let client = Client::try_from(kube::Config::new(address))?;
         let request = http::Request::get("/calls").body(Vec::new())?;
         Ok(client.request(request).await?)
@@ -225,7 +251,7 @@ impl Arena {
     }
 
     pub(crate) fn stop(self) -> anyhow::Result<()> {
-        drop((self.upstream, self.replica, self.extender));
+        drop((self.upstream, self.replica, self.extender.process));
         self.control_plane.stop()
     }
 }
@@ -247,18 +273,52 @@ fn node(name: &str) -> Value {
             "conditions": [{"type": "Ready", "status": "True"}]}})
 }
 
-async fn start_extender(control_plane: &ControlPlane) -> anyhow::Result<(Process, String)> {
-    let binary = binaries::extra("extender").await?;
-    let address = format!("127.0.0.1:{}", free_port()?);
-    let mut command = std::process::Command::new(binary);
-    command.arg(format!("--address={address}")).arg(format!(
-        "--kubeconfig={}",
-        control_plane.kubeconfig().display()
-    ));
-    let process = Process::spawn("extender", command, &control_plane.log_file("extender"))?;
-    wait::until("the extender to listen", PATIENCE, async || {
-        Ok(std::net::TcpStream::connect(&address).ok().map(drop))
-    })
-    .await?;
-    Ok((process, address))
+/// The extender, which listens with and without TLS.
+struct Extender {
+    process: Process,
+    address: String,
+    secure_address: String,
+    certificates: Certificates,
+}
+
+impl Extender {
+    async fn start(control_plane: &ControlPlane) -> anyhow::Result<Self> {
+        let binary = binaries::extra("extender").await?;
+        let [address, secure_address] =
+            [free_port()?, free_port()?].map(|p| format!("127.0.0.1:{p}"));
+        let certificates = Certificates::create(control_plane.folder())?;
+        let mut command = std::process::Command::new(binary);
+        let file = |flag: &str, file: &Path| format!("--{flag}={}", file.display());
+        command.args([
+            format!("--address={address}"),
+            format!("--secure-address={secure_address}"),
+            file("tls-cert-file", &certificates.server),
+            file("tls-private-key-file", &certificates.server_key),
+            file("client-ca-file", &certificates.authority),
+            file("kubeconfig", &control_plane.kubeconfig()),
+        ]);
+        let log = control_plane.log_file("extender");
+        let process = Process::spawn("extender", command, &log)?;
+        for address in [&address, &secure_address] {
+            wait::until("the extender to listen", PATIENCE, async || {
+                Ok(std::net::TcpStream::connect(address).ok().map(drop))
+            })
+            .await?;
+        }
+        Ok(Self {
+            process,
+            address,
+            secure_address,
+            certificates,
+        })
+    }
+
+    /// The first part of the path says who asks.
+    fn address_for(&self, who: &str) -> Address {
+        Address {
+            url: format!("http://{}/{who}", self.address),
+            secure_url: format!("https://{}/{who}", self.secure_address),
+            certificates: self.certificates.clone(),
+        }
+    }
 }

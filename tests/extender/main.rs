@@ -12,6 +12,7 @@
 )]
 
 mod arena;
+mod certificates;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod preemption;
@@ -19,7 +20,8 @@ mod slow;
 
 use serde_json::{Value, json};
 
-use arena::{Arena, Fate, Flavour, pod};
+use arena::{Address, Arena, Fate, Flavour, pod};
+use certificates::SERVER_NAME;
 
 /// An extended resource that no node reports.
 const MANAGED: &str = "extender.test/managed";
@@ -28,28 +30,52 @@ const MANAGED: &str = "extender.test/managed";
 const NODES: [&str; 6] = ["yes-1", "yes-7", "yes-3", "no-9", "never-8", "gone-9"];
 
 /// The extender knows the nodes.
-fn names(url: &str) -> Value {
-    json!([{"urlPrefix": url, "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 5,
+fn names(at: &Address) -> Value {
+    json!([{"urlPrefix": at.url, "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 5,
         "nodeCacheCapable": true}])
 }
 
 /// It does not, and binds; it is asked about what it manages only.
-fn nodes(url: &str) -> Value {
-    json!([{"urlPrefix": url, "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 5,
+fn nodes(at: &Address) -> Value {
+    json!([{"urlPrefix": at.url, "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 5,
         "bindVerb": "bind", "managedResources": [{"name": MANAGED, "ignoredByScheduler": true}]}])
 }
 
 /// One that may be ignored is down, and comes first in the list.
-fn down(url: &str) -> Value {
+fn down(at: &Address) -> Value {
     json!([{"urlPrefix": "http://127.0.0.1:9/nobody", "filterVerb": "filter", "bindVerb": "bind",
             "prioritizeVerb": "prioritize", "weight": 9, "ignorable": true},
-        {"urlPrefix": url, "filterVerb": "filter", "nodeCacheCapable": true}])
+        {"urlPrefix": at.url, "filterVerb": "filter", "nodeCacheCapable": true}])
 }
 
 /// One that may not is down.
-fn dead(_: &str) -> Value {
+fn dead(_: &Address) -> Value {
     json!([{"urlPrefix": "http://127.0.0.1:9/nobody/", "filterVerb": "filter",
         "nodeCacheCapable": true}])
+}
+
+/// It wants a certificate, and has one in another name than its address.
+fn secure(at: &Address) -> Value {
+    let files = &at.certificates;
+    json!([{"urlPrefix": at.secure_url, "filterVerb": "filter", "prioritizeVerb": "prioritize",
+        "weight": 5, "nodeCacheCapable": true, "enableHTTPS": true,
+        "tlsConfig": {"serverName": SERVER_NAME, "caFile": files.authority,
+            "certFile": files.client, "keyFile": files.client_key}}])
+}
+
+/// A certificate is wanted, and there is none to show.
+fn uncertified(at: &Address) -> Value {
+    let mut extenders = secure(at);
+    let tls = json!({"serverName": SERVER_NAME, "caFile": at.certificates.authority});
+    extenders[0]["tlsConfig"] = tls;
+    extenders
+}
+
+/// The extender's certificate is from somebody who is not trusted.
+fn untrusted(at: &Address) -> Value {
+    let mut extenders = secure(at);
+    extenders[0]["tlsConfig"]["caFile"] = json!(at.certificates.stranger);
+    extenders
 }
 
 /// A pod that only the node called `name` takes.
@@ -85,11 +111,14 @@ fn failed(message: &str) -> Fate {
 
 #[tokio::test]
 async fn pods_are_decided_as_kube_scheduler_decides_them() -> anyhow::Result<()> {
-    let flavours: [Flavour; 4] = [
+    let flavours: [Flavour; 7] = [
         ("names", names),
         ("nodes", nodes),
         ("down", down),
         ("dead", dead),
+        ("secure", secure),
+        ("uncertified", uncertified),
+        ("untrusted", untrusted),
     ];
     let arena = Arena::start(&NODES, &flavours).await?;
 
@@ -146,6 +175,14 @@ async fn pods_are_decided_as_kube_scheduler_decides_them() -> anyhow::Result<()>
         .await?;
     arena.agree_on_refusal("dead", &pod("nobody")).await?;
 
+    // TLS.
+    arena
+        .agree("secure", &pod("secret"), placed("yes-7"))
+        .await?;
+    for flavour in ["uncertified", "untrusted"] {
+        arena.agree_on_failure(flavour, &pod("secret")).await?;
+    }
+
     // Both asked the same, in the same order, and sent whole objects.
     let calls = arena.calls().await?;
     for (flavour, _) in flavours {
@@ -155,7 +192,8 @@ async fn pods_are_decided_as_kube_scheduler_decides_them() -> anyhow::Result<()>
         };
         let (upstream, bayplan) = (of("upstream"), of("bayplan"));
         assert_eq!(arena::asked(&upstream), arena::asked(&bayplan), "{flavour}");
-        assert!(bayplan.is_empty() == (flavour == "dead"), "{flavour}");
+        let is_silent = ["dead", "uncertified", "untrusted"].contains(&flavour);
+        assert!(bayplan.is_empty() == is_silent, "{flavour}");
         for call in upstream.iter().chain(&bayplan) {
             assert!(call["whole"] == true || call["verb"] == "bind", "{call}");
         }

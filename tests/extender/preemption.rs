@@ -6,24 +6,24 @@ use kube::ResourceExt;
 use kube::api::{DeleteParams, ListParams};
 use serde_json::{Value, json};
 
-use crate::arena::{self, Arena, Fate, Flavour, pod};
+use crate::arena::{self, Address, Arena, Fate, Flavour, pod};
 use crate::harness::wait;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-fn names(url: &str) -> Value {
-    json!([{"urlPrefix": url, "preemptVerb": "preempt", "nodeCacheCapable": true}])
+fn names(at: &Address) -> Value {
+    json!([{"urlPrefix": at.url, "preemptVerb": "preempt", "nodeCacheCapable": true}])
 }
 
-fn whole(url: &str) -> Value {
-    json!([{"urlPrefix": url, "preemptVerb": "preempt"}])
+fn whole(at: &Address) -> Value {
+    json!([{"urlPrefix": at.url, "preemptVerb": "preempt"}])
 }
 
-fn ignored(_: &str) -> Value {
+fn ignored(_: &Address) -> Value {
     json!([{"urlPrefix": "http://127.0.0.1:9/nobody", "preemptVerb": "preempt", "ignorable": true}])
 }
 
-fn dead(_: &str) -> Value {
+fn dead(_: &Address) -> Value {
     json!([{"urlPrefix": "http://127.0.0.1:9/nobody", "preemptVerb": "preempt"}])
 }
 

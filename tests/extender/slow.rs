@@ -4,20 +4,20 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::arena::{Arena, Fate, pod};
+use crate::arena::{Address, Arena, Fate, pod};
 use crate::harness::wait;
 use crate::{MANAGED, managed};
 
 /// How long the extender takes for each of its pods, less than it may.
 const DELAY: Duration = Duration::from_secs(8);
 
-fn slow(url: &str) -> Value {
-    json!([{"urlPrefix": url, "filterVerb": "filter", "nodeCacheCapable": true,
+fn slow(at: &Address) -> Value {
+    json!([{"urlPrefix": at.url, "filterVerb": "filter", "nodeCacheCapable": true,
         "httpTimeout": "1m",
         "managedResources": [{"name": MANAGED, "ignoredByScheduler": true}]}])
 }
 
-fn plain(_: &str) -> Value {
+fn plain(_: &Address) -> Value {
     json!([])
 }
 

@@ -55,7 +55,8 @@ impl Credentials {
     }
 }
 
-fn authority() -> anyhow::Result<CertifiedIssuer<'static, KeyPair>> {
+/// Somebody who signs certificates.
+pub(crate) fn authority() -> anyhow::Result<CertifiedIssuer<'static, KeyPair>> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];

@@ -5,6 +5,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -61,6 +63,10 @@ func main() {
 
 func run() error {
 	address := flag.String("address", "127.0.0.1:0", "`HOST:PORT` to listen at")
+	secure := flag.String("secure-address", "", "`HOST:PORT` to listen at over TLS, too, for those who show a certificate")
+	certFile := flag.String("tls-cert-file", "", "`FILE` with the certificate of the secure address")
+	keyFile := flag.String("tls-private-key-file", "", "`FILE` with its key")
+	clientCAFile := flag.String("client-ca-file", "", "`FILE` with whom certificates of clients must be from")
 	kubeconfig := flag.String("kubeconfig", "", "`FILE` with the rights to bind pods")
 	flag.Parse()
 	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
@@ -79,7 +85,29 @@ func run() error {
 	mux.HandleFunc("POST /{who}/bind", s.bind)
 	mux.HandleFunc("POST /{who}/preempt", s.preempt)
 	fmt.Printf("listening at %s\n", *address)
-	return http.ListenAndServe(*address, mux)
+	ended := make(chan error)
+	go func() { ended <- http.ListenAndServe(*address, mux) }()
+	if *secure != "" {
+		config, err := requireCertificates(*clientCAFile)
+		if err != nil {
+			return err
+		}
+		server := &http.Server{Addr: *secure, Handler: mux, TLSConfig: config}
+		go func() { ended <- server.ListenAndServeTLS(*certFile, *keyFile) }()
+	}
+	return <-ended
+}
+
+func requireCertificates(caFile string) (*tls.Config, error) {
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", caFile)
+	}
+	return &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}, nil
 }
 
 func (s *server) tell(w http.ResponseWriter, _ *http.Request) {
