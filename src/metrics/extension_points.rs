@@ -1,4 +1,5 @@
-//! `scheduler_framework_extension_point_duration_seconds`.
+//! `scheduler_framework_extension_point_duration_seconds` and, of `PostFilter`,
+//! `scheduler_preemption_evaluation_duration_seconds`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,12 +12,19 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::engine::observer::{ObservedPoint, StatusCode};
 use crate::metrics::buckets;
+use crate::metrics::scheduler::POD;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Labels {
     extension_point: ObservedPoint,
     status: StatusCode,
     profile: ProfileName,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Evaluation {
+    preemptor: &'static str,
+    result: StatusCode,
 }
 
 /// A label that costs no copy of the name.
@@ -30,21 +38,35 @@ struct ProfileName(Arc<str>);
 /// included, without the time in the dispatcher's queue; a call that was not sent since this
 /// replica no longer leads, or that another one replaced, is not counted.
 #[derive(Clone, Debug)]
-pub struct ExtensionPointMetrics(Family<Labels, Histogram, fn() -> Histogram>);
+pub struct ExtensionPointMetrics {
+    points: Family<Labels, Histogram, fn() -> Histogram>,
+    /// DefaultPreemption is the one plugin at `PostFilter`: who is to go is all that is asked there.
+    preemption_evaluation: Family<Evaluation, Histogram, fn() -> Histogram>,
+}
 
 impl ExtensionPointMetrics {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let metrics = Self(Family::new_with_constructor(|| {
-            Histogram::new(buckets::extension_point_seconds())
-        }));
-        registry
-            .sub_registry_with_prefix("scheduler")
-            .register_with_unit(
-                "framework_extension_point_duration",
-                "Latency for running all plugins of a specific extension point",
-                Unit::Seconds,
-                metrics.0.clone(),
-            );
+        let metrics = Self {
+            points: Family::new_with_constructor(|| {
+                Histogram::new(buckets::extension_point_seconds())
+            }),
+            preemption_evaluation: Family::new_with_constructor(|| {
+                Histogram::new(buckets::preemption_seconds())
+            }),
+        };
+        let registry = registry.sub_registry_with_prefix("scheduler");
+        registry.register_with_unit(
+            "framework_extension_point_duration",
+            "Latency for running all plugins of a specific extension point",
+            Unit::Seconds,
+            metrics.points.clone(),
+        );
+        registry.register_with_unit(
+            "preemption_evaluation_duration",
+            "Duration in seconds for identifying the target preemption victims",
+            Unit::Seconds,
+            metrics.preemption_evaluation.clone(),
+        );
         metrics
     }
 
@@ -61,9 +83,19 @@ impl ExtensionPointMetrics {
             status,
             profile: ProfileName(Arc::clone(profile)),
         };
-        self.0
+        self.points
             .get_or_create(&labels)
             .observe(duration.as_secs_f64());
+        // An evaluation that waits for an extender is not over.
+        if point == ObservedPoint::PostFilter && status != StatusCode::Wait {
+            let labels = Evaluation {
+                preemptor: POD,
+                result: status,
+            };
+            self.preemption_evaluation
+                .get_or_create(&labels)
+                .observe(duration.as_secs_f64());
+        }
     }
 }
 

@@ -94,7 +94,7 @@ struct Preemptor {
 }
 
 /// The only kind of preemptor there is yet.
-const POD: &str = "pod";
+pub(super) const POD: &str = "pod";
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PermitResult {

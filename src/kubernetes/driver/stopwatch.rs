@@ -97,6 +97,9 @@ mod tests {
                 "{line} is missing in\n{text}"
             );
         }
+        let evaluated = "scheduler_preemption_evaluation_duration_seconds_count{\
+                         preemptor=\"pod\",result=\"Unschedulable\"} 1";
+        assert!(text.lines().any(|l| l == evaluated), "{text}");
         assert!(
             text.contains("status=\"Skip\""),
             "no work at PreBind\n{text}"
