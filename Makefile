@@ -2,7 +2,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: bench conformance demo differential help sim storm prerequisites controlplane build test lint deny crds release
+.PHONY: bench-engine conformance demo differential help sim storm prerequisites controlplane build test lint deny crds release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,11 +24,12 @@ demo: controlplane release ## Install the chart, schedule a workload, kill the l
 	@cargo run --quiet --locked --example demo -- --binary target/release/bayplan \
 	  --nodes $(NODES) --pods $(PODS) $(if $(filter 1,$(KEEP)),--keep)
 
-RUNNING ?= 30
+SIZES ?=
+SECTIONS ?=
 WORKLOADS ?=
-bench: prerequisites ## Measure the engine alone: decisions, storms of events [NODES="100 1000 5000" RUNNING=30 WORKLOADS=]
+bench-engine: prerequisites ## Measure the engine alone [SIZES="5000x30 1000000x2" SECTIONS="decisions events memory growth" WORKLOADS=]
 	cargo bench --locked --no-default-features --bench engine -- \
-	  $(if $(filter command line,$(origin NODES)),$(NODES)) running=$(RUNNING) $(WORKLOADS)
+	  $(SIZES) $(SECTIONS:%=section=%) $(WORKLOADS)
 	cargo bench --locked --no-default-features --bench queue
 
 SEEDS ?= 200

@@ -1,6 +1,6 @@
 //! Storms of events: what one event costs the engine while many pods wait that it cannot help.
 //!
-//! `make bench` runs it; `cargo bench --bench queue -- 1000 10000` chooses the sizes.
+//! `make bench-engine` runs it; `cargo bench --bench queue -- 1000 10000` chooses the sizes.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]

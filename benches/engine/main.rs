@@ -1,167 +1,202 @@
-//! The engine alone, on one core: decisions a second by workload and size of the cluster, against a
-//! bare loop over the nodes in the same run. Seconds are those that the thread ran, since machines
-//! are shared.
+//! The engine alone, on one core: decisions a second by workload and size of the cluster, what
+//! events cost, bytes for nodes and pods, and how costs grow.
 //!
-//! `make bench [NODES="100 1000 5000"] [RUNNING=30] [WORKLOADS="plain host-ports"]`
+//! Seconds are those that the thread ran, since machines are shared. Tables are printed, and kept
+//! as `target/bench/engine.md` and `engine.json`.
+//!
+//! `make bench-engine [SIZES="5000x30"] [SECTIONS="decisions events memory growth"] [WORKLOADS=]`
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+#![allow(
+    clippy::print_stderr,
+    reason = "a benchmark says what is wrong with its arguments"
+)]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+#![allow(
+    clippy::cast_precision_loss,
+    reason = "no measurement is as exact as that"
+)]
 
+mod arguments;
 mod cluster;
+mod decisions;
+mod events;
+mod growth;
+mod memory;
 mod profiled;
+mod report;
+mod stopwatch;
 mod workload;
 
-use std::fs;
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::process::ExitCode;
 
-use bayplan::engine::Engine;
-use bayplan::engine::decision::Outcome;
-use bayplan::engine::effect::{EffectAction, EffectOutcome};
-use bayplan::engine::event::ClusterEvent;
-
+use crate::arguments::{Arguments, Section};
+use crate::cluster::Size;
+use crate::events::Events;
+use crate::growth::Costs;
+use crate::report::{Table, whole};
+use crate::stopwatch::Stopwatch;
 use crate::workload::Workload;
 
-/// A workload is measured at most this long on one size.
-const MEASURE: Duration = Duration::from_secs(4);
-/// The bare loop is measured this long.
-const BARE: Duration = Duration::from_millis(500);
-/// Pods that are decided for each node at most, so that they fit.
-const PODS_PER_NODE: usize = 8;
-/// Pods that are decided at most.
-const PODS_MAX: usize = 20_000;
+/// The workloads whose growth is fitted against pods and terms.
+const FITTED: [&str; 4] = [
+    "plain",
+    "spread-zone-hard",
+    "anti-affinity-host",
+    "unique-labels",
+];
 
-/// What one measurement gave.
-#[derive(Debug, Default)]
-struct Measured {
-    placed: u32,
-    refused: u32,
-    spent: Duration,
-}
-
-fn main() {
-    let arguments = Arguments::read();
+fn main() -> ExitCode {
     let workloads = Workload::all();
-    println!(
-        "{:<26} {:>9} {:>9} {:>12} {:>10} {:>8} {:>8} {:>10}",
-        "WORKLOAD", "NODES", "RUNNING", "DECISIONS/S", "US EACH", "PLACED", "REFUSED", "BARE LOOPS"
+    match Arguments::read().and_then(|arguments| run(&arguments, &workloads)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench-engine: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments, workloads: &[Workload]) -> Result<(), String> {
+    let names: Vec<_> = workloads.iter().map(|w| w.name.as_str()).collect();
+    if let Some(unknown) = arguments.unknown_workloads(&names).first() {
+        return Err(format!(
+            "there is no workload {unknown:?} in benches/workloads"
+        ));
+    }
+    let mut tables = Vec::new();
+    if arguments.wants(Section::Memory) {
+        let mut table = Table::new(
+            "memory",
+            "Memory",
+            &["what", "how many", "bytes each", "allocations each"],
+        );
+        memory::measure(&mut table);
+        tables.push(table);
+    }
+    tables.extend(by_size(arguments, workloads));
+    if arguments.wants(Section::Growth) {
+        tables.push(growth(arguments, workloads));
+    }
+    let path = report::save("engine", &tables).map_err(|error| error.to_string())?;
+    println!("\nkept in {} and beside it as JSON", path.display());
+    Ok(())
+}
+
+/// Decisions and events at each size; the exponents of decisions.
+fn by_size(arguments: &Arguments, workloads: &[Workload]) -> Vec<Table> {
+    let mut clusters = Table::new(
+        "clusters",
+        "Clusters",
+        &[
+            "nodes",
+            "running pods",
+            "seconds to take in",
+            "MiB held",
+            "MiB resident",
+        ],
     );
-    for nodes in arguments.nodes {
-        let bare = bare_loops_per_second(nodes);
-        let wanted = |workload: &&Workload| {
-            arguments.workloads.is_empty() || arguments.workloads.contains(&workload.name)
-        };
-        for workload in workloads.iter().filter(wanted) {
-            let measured = measure(workload, nodes, arguments.running);
-            let decided = f64::from(measured.placed + measured.refused);
-            let each = measured.spent.as_secs_f64() / decided;
-            println!(
-                "{:<26} {nodes:>9} {:>9} {:>12.0} {:>10.2} {:>8} {:>8} {:>10.3}",
-                workload.name,
-                nodes * arguments.running,
-                1.0 / each,
-                each * 1e6,
-                measured.placed,
-                measured.refused,
-                each * bare,
-            );
+    let mut decisions = Vec::new();
+    let mut events = Vec::new();
+    let mut fits: Vec<_> = workloads.iter().map(|_| Costs::default()).collect();
+    for &size in &arguments.sizes {
+        if !arguments.wants(Section::Decisions) && !arguments.wants(Section::Events) {
+            continue;
+        }
+        let before = memory::held();
+        let watch = Stopwatch::start();
+        let mut engine = cluster::engine(size);
+        let held = memory::held().bytes - before.bytes;
+        clusters.row([
+            size.nodes.into(),
+            size.pods().into(),
+            watch.elapsed().as_secs_f64().into(),
+            (held >> 20).into(),
+            (memory::resident() >> 20).into(),
+        ]);
+        if arguments.wants(Section::Decisions) {
+            decisions.push(decide(arguments, workloads, size, &mut engine, &mut fits));
+        }
+        if arguments.wants(Section::Events) {
+            let title = format!("Events, {size}");
+            let columns = &["event", "nodes", "running pods", "µs each"];
+            let mut table = Table::new("events", title, columns);
+            events::count_terms(&mut engine, workloads, size.nodes);
+            Events::new(&mut engine, size, &mut table).measure();
+            events.push(table);
         }
     }
-}
-
-/// What was asked for: `NODES…`, `running=N`, names of workloads.
-struct Arguments {
-    nodes: Vec<usize>,
-    running: usize,
-    workloads: Vec<String>,
-}
-
-impl Arguments {
-    fn read() -> Self {
-        let mut arguments = Self {
-            nodes: Vec::new(),
-            running: 30,
-            workloads: Vec::new(),
-        };
-        for argument in std::env::args().skip(1).filter(|a| !a.starts_with("--")) {
-            if let Ok(nodes) = argument.parse() {
-                arguments.nodes.push(nodes);
-            } else if let Some(running) = argument.strip_prefix("running=") {
-                arguments.running = running.parse().expect("running=N must be a number");
-            } else {
-                arguments.workloads.push(argument);
+    let mut tables = vec![clusters];
+    tables.extend(decisions);
+    tables.extend(events);
+    if arguments.wants(Section::Decisions) && arguments.sizes.len() > 1 {
+        let mut table = Table::new("growth-nodes", "Growth with nodes", GROWTH);
+        for (workload, costs) in workloads.iter().zip(&fits) {
+            if arguments.wants_workload(&workload.name) {
+                costs.note(&mut table, &workload.name, "nodes");
             }
         }
-        if arguments.nodes.is_empty() {
-            arguments.nodes = vec![100, 1_000, 5_000];
-        }
-        arguments
+        tables.push(table);
     }
+    tables
 }
 
-fn measure(workload: &Workload, nodes: usize, running: usize) -> Measured {
-    let mut engine = cluster::engine(nodes, running);
-    for event in workload.objects() {
-        engine.handle(event);
-    }
-    for number in 0..(nodes * PODS_PER_NODE).min(PODS_MAX) {
-        let pod = workload.pod(number, nodes);
-        engine.handle(ClusterEvent::PodApplied(pod));
-    }
-    drain(&mut engine);
-    let mut measured = Measured::default();
-    let (started, ran) = (Instant::now(), time_run());
-    while let Some(decision) = engine.schedule_one() {
-        match decision.outcome {
-            Outcome::Scheduled { .. } => measured.placed += 1,
-            _ => measured.refused += 1,
+/// The columns of tables about growth.
+const GROWTH: &[&str] = &["workload", "against", "sizes", "µs each", "exponent"];
+
+fn decide(
+    arguments: &Arguments,
+    workloads: &[Workload],
+    size: Size,
+    engine: &mut bayplan::engine::Engine,
+    fits: &mut [Costs],
+) -> Table {
+    let bare = decisions::seconds_of_a_bare_loop(size.nodes);
+    let mut table = Table::new(
+        "decisions",
+        format!(
+            "Decisions, {} nodes, {} running pods",
+            size.nodes,
+            size.pods()
+        ),
+        &[
+            "workload",
+            "decisions/s",
+            "µs each",
+            "placed",
+            "refused",
+            "bare loops each",
+            "first of its class, µs",
+        ],
+    );
+    for (workload, costs) in workloads.iter().zip(fits) {
+        if !arguments.wants_workload(&workload.name) {
+            continue;
         }
-        drain(&mut engine);
-        if started.elapsed() > MEASURE {
-            break;
-        }
+        let measured = decisions::measure(engine, workload, size.nodes);
+        let first = decisions::measure_first(engine, workload, size.nodes);
+        let each = measured.seconds_each();
+        costs.push(size.nodes, each);
+        table.row([
+            workload.name.as_str().into(),
+            whole(1.0 / each),
+            (each * 1e6).into(),
+            measured.placed.into(),
+            measured.refused.into(),
+            (each / bare).into(),
+            (first.seconds_each() * 1e6).into(),
+        ]);
     }
-    measured.spent = time_run().saturating_sub(ran);
-    measured
+    table
 }
 
-/// Takes the effects; bindings are carried out at once.
-fn drain(engine: &mut Engine) {
-    let effects = engine.drain_effects();
-    let bound: Vec<_> = effects
-        .filter(|effect| matches!(effect.action, EffectAction::Bind { .. }))
-        .map(|effect| effect.id)
-        .collect();
-    for id in bound {
-        let outcome = EffectOutcome::Done {
-            resource_version: None,
-        };
-        engine.handle(ClusterEvent::EffectCompleted { id, outcome });
-    }
-}
-
-/// What no scheduler can beat that looks at every node once.
-fn bare_loops_per_second(nodes: usize) -> f64 {
-    let mut room = vec![64_000_i64; nodes];
-    let (mut loops, started, ran) = (0_u32, Instant::now(), time_run());
-    while started.elapsed() < BARE {
-        for _ in 0..100 {
-            let nodes = room.iter().enumerate();
-            let best = nodes.max_by_key(|(_, room)| **room).map(|(i, _)| i);
-            if let Some(best) = best {
-                room[best] -= 1;
-            }
-            black_box(&mut room);
-        }
-        loops += 100;
-    }
-    f64::from(loops) / time_run().saturating_sub(ran).as_secs_f64()
-}
-
-/// How long this thread has run so far.
-fn time_run() -> Duration {
-    let statistics = fs::read_to_string("/proc/thread-self/schedstat");
-    let statistics = statistics.expect("Linux must tell how long a thread ran");
-    let nanoseconds = statistics.split(' ').next().unwrap_or_default();
-    Duration::from_nanos(nanoseconds.parse().expect("it must be a number"))
+fn growth(arguments: &Arguments, workloads: &[Workload]) -> Table {
+    let wanted = |workload: &&Workload| {
+        FITTED.contains(&workload.name.as_str()) && arguments.wants_workload(&workload.name)
+    };
+    let workloads: Vec<_> = workloads.iter().filter(wanted).collect();
+    let mut table = Table::new("growth", "Growth with pods and terms", GROWTH);
+    growth::against_running_pods(&workloads, &mut table);
+    growth::against_terms(&workloads, &mut table);
+    table
 }

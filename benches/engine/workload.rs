@@ -10,7 +10,7 @@ use bayplan::model::objects::{Pod, Service};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cluster::node_name;
+use crate::cluster::{node_name, uid};
 use crate::profiled::decode;
 
 /// Classes that `$CLASS` takes in turn.
@@ -59,16 +59,31 @@ impl Workload {
 
     /// What comes before the pods.
     pub(crate) fn objects(&self) -> impl Iterator<Item = ClusterEvent> + '_ {
-        self.file
-            .objects
-            .iter()
-            .map(|object| match object["kind"].as_str() {
-                Some("Service") => {
-                    let service: Service = decode(object.clone());
-                    ClusterEvent::Listed(Service::event(ObjectEvent::Applied(Arc::new(service))))
-                }
-                _ => unreachable!("workload {}: only services are known", self.name),
-            })
+        let services = self.services();
+        services.map(|service| ClusterEvent::Listed(Service::event(ObjectEvent::Applied(service))))
+    }
+
+    /// The end of what comes before the pods.
+    pub(crate) fn objects_gone(&self) -> impl Iterator<Item = ClusterEvent> + '_ {
+        let services = self.services();
+        services.map(|service| ClusterEvent::Listed(Service::event(ObjectEvent::Deleted(service))))
+    }
+
+    fn services(&self) -> impl Iterator<Item = Arc<Service>> + '_ {
+        let objects = self.file.objects.iter();
+        objects.map(|object| match object["kind"].as_str() {
+            Some("Service") => Arc::new(decode(object.clone())),
+            _ => unreachable!("workload {}: only services are known", self.name),
+        })
+    }
+
+    /// The pod of this number, which asks for an amount of memory of its own: no other pod is of
+    /// its class.
+    pub(crate) fn pod_of_its_own_class(&self, number: usize, nodes: usize) -> Arc<Pod> {
+        let mut pod = Arc::unwrap_or_clone(self.pod(number, nodes));
+        let requests = &mut pod.spec.containers[0].resources.requests;
+        requests.insert("memory".to_owned(), format!("{}Ki", 400_000 + number));
+        Arc::new(pod)
     }
 
     /// The pod of this number in a cluster of `nodes` nodes.
@@ -81,7 +96,7 @@ impl Workload {
             .replace("$CLASS", &(number % CLASSES).to_string());
         let mut pod: Value = serde_json::from_str(&text).expect("it must stay JSON");
         pod["metadata"]["name"] = name.as_str().into();
-        pod["metadata"]["uid"] = name.as_str().into();
+        pod["metadata"]["uid"] = uid(3, number).into();
         pod["metadata"]["namespace"] = "default".into();
         pod["spec"]["schedulerName"] = "bayplan".into();
         if !pod["spec"]["containers"].is_array() {
