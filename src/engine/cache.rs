@@ -17,6 +17,7 @@ pub mod node_changes;
 pub mod nodes;
 mod nominator;
 pub mod overlay;
+pub(crate) mod pods;
 mod priorities;
 pub mod snapshot;
 pub mod tie_break;
@@ -27,8 +28,9 @@ use std::sync::Arc;
 
 use crate::engine::cache::label_chains::LabelChains;
 use crate::engine::cache::listers::{ListedChange, ListedEvent, Listers};
-use crate::engine::cache::nodes::{NodeChange, Nodes, Slot};
+use crate::engine::cache::nodes::{NodeChange, Nodes};
 use crate::engine::cache::nominator::Nominator;
+use crate::engine::cache::pods::{CachedPod, CachedPods, PodPlace};
 use crate::engine::cache::priorities::Priorities;
 use crate::engine::cache::snapshot::Snapshot;
 use crate::engine::cache::topology::counted_terms::CountedTerm;
@@ -36,7 +38,6 @@ use crate::engine::cache::topology::{PlacedPod, Topology};
 use crate::engine::framework::cluster_event::EventResource;
 use crate::engine::framework::reservations::Reservations;
 use crate::engine::preemption::Preemptions;
-use crate::model::map::{TextMap, new_text_map};
 use crate::model::objects::Node;
 use crate::model::pod_info::{PodInfo, PodUid};
 use crate::model::quantity::InvalidQuantity;
@@ -52,18 +53,11 @@ pub struct Cache {
     pub(crate) topology: Topology,
     pub(crate) nominator: Nominator,
     pub(crate) preemptions: Preemptions,
-    pods: TextMap<PodUid, CachedPod>,
+    pods: CachedPods,
     /// `pods` by label set.
     alike: LabelChains,
     assumed: BTreeSet<PodUid>,
     pub(crate) priorities: Priorities,
-}
-
-/// A pod on a node.
-#[derive(Debug)]
-struct CachedPod {
-    info: PodInfo,
-    slot: Slot,
 }
 
 /// How many of each there are (`scheduler_cache_size`).
@@ -103,7 +97,7 @@ impl Cache {
             topology: Topology::default(),
             nominator: Nominator::default(),
             preemptions: Preemptions::default(),
-            pods: new_text_map(seed),
+            pods: CachedPods::new(seed),
             alike: LabelChains::default(),
             assumed: BTreeSet::new(),
             priorities: Priorities::default(),
@@ -150,8 +144,8 @@ impl Cache {
         let Some(slot) = self.nodes.slot(name) else {
             return;
         };
-        for uid in &self.nodes.pods[slot.index()] {
-            let pod = self.pods.get(uid);
+        for place in &self.nodes.pods[slot.index()] {
+            let pod = self.pods.get(*place);
             if let Some(placed) = pod.and_then(|pod| pod.placed(&self.nodes, &self.vocabulary)) {
                 change(&mut self.topology, placed);
             }
@@ -164,9 +158,8 @@ impl Cache {
         let vocabulary = &mut self.vocabulary;
         self.topology
             .count(term, vocabulary, |labels, count, vocabulary| {
-                let positions = alike.positions(labels);
-                let pods = positions.filter_map(|at| pods.get_index(at));
-                pods.filter_map(|(_, pod)| pod.placed(nodes, vocabulary))
+                let pods = alike.places(labels).filter_map(|place| pods.get(place));
+                pods.filter_map(|pod| pod.placed(nodes, vocabulary))
                     .for_each(count);
             });
     }
@@ -205,12 +198,17 @@ impl Cache {
 
     /// The pod called `uid`, if it has a node.
     pub fn pod(&self, uid: &PodUid) -> Option<&PodInfo> {
-        self.pods.get(uid).map(|pod| &pod.info)
+        self.pods.find(uid).map(|pod| &pod.info)
+    }
+
+    /// The pod in `place`, which its node has given.
+    pub(crate) fn pod_in(&self, place: PodPlace) -> Option<&PodInfo> {
+        self.pods.get(place).map(|pod| &pod.info)
     }
 
     /// All pods that have a node.
     pub fn pods(&self) -> impl Iterator<Item = &PodInfo> {
-        self.pods.values().map(|pod| &pod.info)
+        self.pods.iter().map(|pod| &pod.info)
     }
 
     /// The pods that are assumed and not yet confirmed.
@@ -248,33 +246,31 @@ impl Cache {
         self.take(uid)
     }
 
-    fn insert(&mut self, info: PodInfo) {
-        let node = info.node_name.clone().unwrap_or_else(|| Arc::from(""));
+    fn insert(&mut self, mut info: PodInfo) {
+        let node = info.node_name.take().unwrap_or_else(|| Arc::from(""));
         let class = Arc::clone(self.vocabulary.pod_class(info.class));
-        let slot = self.nodes.add_pod(&node, &info.uid, &class);
-        let pod = CachedPod { info, slot };
-        if let Some(placed) = pod.placed(&self.nodes, &self.vocabulary) {
+        let slot = self.nodes.slot_or_new(&node);
+        // The name is kept once for all pods on the node.
+        info.node_name = Some(Arc::clone(&self.nodes.names[slot.index()]));
+        self.priorities.add(slot, info.priority);
+        let labels = info.labels;
+        let place = self.pods.insert(CachedPod { info, slot });
+        self.alike.add(place, labels);
+        self.nodes.add_pod(slot, place, &class);
+        let pod = self.pods.get(place);
+        if let Some(placed) = pod.and_then(|pod| pod.placed(&self.nodes, &self.vocabulary)) {
             self.topology.add(placed);
         }
-        self.priorities.add(slot, pod.info.priority);
-        self.alike.push(pod.info.labels);
-        let earlier = self.pods.insert(pod.info.uid.clone(), pod);
-        debug_assert!(
-            earlier.is_none(),
-            "a pod must be taken out before it is added anew"
-        );
     }
 
     fn take(&mut self, uid: &PodUid) -> Option<PodInfo> {
-        let (_, last) = self.pods.last()?;
-        let last = last.info.labels;
-        let (position, _, pod) = self.pods.swap_remove_full(uid)?;
-        self.alike.swap_remove(position, pod.info.labels, last);
+        let (place, pod) = self.pods.remove(uid)?;
+        self.alike.remove(place, pod.info.labels);
         if let Some(placed) = pod.placed(&self.nodes, &self.vocabulary) {
             self.topology.remove(placed);
         }
         let class = Arc::clone(self.vocabulary.pod_class(pod.info.class));
-        self.nodes.remove_pod(pod.slot, uid, &class);
+        self.nodes.remove_pod(pod.slot, place, &class);
         self.priorities.remove(pod.slot, pod.info.priority);
         Some(pod.info)
     }

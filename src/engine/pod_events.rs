@@ -21,9 +21,9 @@ impl Engine {
         if pod.is_terminal() {
             self.pod_deleted(pod);
         } else if pod.bound_node().is_some() {
-            self.apply_bound(pod, &uid, key);
+            self.apply_bound(pod, &uid, &key);
         } else {
-            self.apply_unbound(pod, &uid, key);
+            self.apply_unbound(pod, &uid, &key);
         }
     }
 
@@ -93,17 +93,17 @@ impl Engine {
     }
 
     /// The watch says that the pod has a node.
-    fn apply_bound(&mut self, pod: &Pod, uid: &PodUid, key: PodKey) {
-        let info = match self.cache.vocabulary.compile_pod(pod) {
+    fn apply_bound(&mut self, pod: &Pod, uid: &PodUid, key: &PodKey) {
+        let mut info = match self.cache.vocabulary.compile_pod(pod) {
             Ok(info) => info,
-            Err(error) => return self.quarantine_pod(&key, &error),
+            Err(error) => return self.quarantine_pod(key, &error),
         };
-        self.quarantine.release_pod(&key);
+        self.quarantine.release_pod(key);
         self.abandon_outrun_binding(uid, info.node_name.as_deref());
         self.forget_pending(uid);
         let node = info.node_name.clone();
         let class = Arc::clone(self.cache.vocabulary.pod_class(info.class));
-        self.known.insert(key, uid.clone());
+        self.note_known(&mut info);
         let was_assumed = self.cache.is_assumed(uid);
         let (labels, is_terminating) = (info.labels, info.is_terminating);
         if info.is_terminating {
@@ -141,7 +141,7 @@ impl Engine {
     }
 
     /// The watch says that the pod has no node.
-    fn apply_unbound(&mut self, pod: &Pod, uid: &PodUid, key: PodKey) {
+    fn apply_unbound(&mut self, pod: &Pod, uid: &PodUid, key: &PodKey) {
         if self.bindings.contains(uid) {
             return self.update_binding(pod, uid);
         }
@@ -150,19 +150,19 @@ impl Engine {
             return;
         }
         if self.profiles.get(pod.profile_name()).is_none() {
-            self.quarantine.release_pod(&key);
-            return self.apply_foreign(pod, uid, key);
+            self.quarantine.release_pod(key);
+            return self.apply_foreign(pod, uid);
         }
-        let info = match self.cache.vocabulary.compile_pod(pod) {
+        let mut info = match self.cache.vocabulary.compile_pod(pod) {
             Ok(info) => info,
             Err(error) => {
                 self.forget_pending(uid);
                 self.report_invalid(pod, &error);
-                return self.quarantine_pod(&key, &error);
+                return self.quarantine_pod(key, &error);
             }
         };
-        self.quarantine.release_pod(&key);
-        self.known.insert(key, uid.clone());
+        self.quarantine.release_pod(key);
+        self.note_known(&mut info);
         let promised = self.queue.get(uid);
         let promised = promised.map(|pod| pod.info.nominated_node.clone());
         self.cache.update_nomination(&info, promised.as_ref());
@@ -195,14 +195,14 @@ impl Engine {
     }
 
     /// A pod that another scheduler decides about: only the room that it was promised counts.
-    fn apply_foreign(&mut self, pod: &Pod, uid: &PodUid, key: PodKey) {
+    fn apply_foreign(&mut self, pod: &Pod, uid: &PodUid) {
         let promised = self.cache.nominator.node_of(uid).cloned();
         let named = pod.status.nominated_node_name.as_deref();
         let named = named.filter(|node| !node.is_empty()).map(Arc::from);
         let compiled = named.map(|node| (node, self.cache.vocabulary.compile_pod(pod)));
-        if let Some((node, Ok(info))) = compiled {
+        if let Some((node, Ok(mut info))) = compiled {
             self.leave_queue(uid);
-            self.known.insert(key, uid.clone());
+            self.note_known(&mut info);
             self.cache.nominate(&info, Some(node));
             self.cache.vocabulary.release_pod(&info);
         } else {
@@ -211,6 +211,19 @@ impl Engine {
         if let Some(node) = promised.filter(|node| self.cache.nominator.node_of(uid) != Some(node))
         {
             self.assigned_pod_changed(ActionType::DELETE, Some(node), uid);
+        }
+    }
+
+    /// Notes which pod has the name. The texts are kept once, here and in `info`.
+    fn note_known(&mut self, info: &mut PodInfo) {
+        match self.known.get_key_value(&info.key) {
+            Some((key, uid)) if *uid == info.uid => {
+                info.key = key.clone();
+                info.uid = uid.clone();
+            }
+            _ => {
+                self.known.insert(info.key.clone(), info.uid.clone());
+            }
         }
     }
 

@@ -158,7 +158,7 @@ fn changed_condition(
         message: message.into(),
         observed_generation: pod.generation,
     };
-    (pod.reported.as_ref() != Some(&wanted)).then(|| ConditionPatch {
+    (pod.reported.as_deref() != Some(&wanted)).then(|| ConditionPatch {
         reason: reason.text(),
         message: message.to_owned(),
         observed_generation: pod.generation,

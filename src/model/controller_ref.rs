@@ -25,8 +25,9 @@ pub enum ControllerKind {
 }
 
 impl ControllerRef {
-    /// The controller in `metadata`; `None` if there is none or it is of another kind.
-    pub fn of(metadata: &ObjectMeta) -> Option<Self> {
+    /// The controller in `metadata`; `None` if there is none or it is of another kind. `share` gives
+    /// the one copy of its name, since it has many pods.
+    pub fn of(metadata: &ObjectMeta, share: impl FnOnce(&str) -> Arc<str>) -> Option<Self> {
         let owners = metadata.owner_references.iter().flatten();
         let owner = owners
             .into_iter()
@@ -39,7 +40,7 @@ impl ControllerRef {
         };
         Some(Self {
             kind,
-            name: owner.name.as_str().into(),
+            name: share(&owner.name),
         })
     }
 }

@@ -65,7 +65,7 @@ pub struct PodInfo {
     /// `status.nominatedNodeName`.
     pub nominated_node: Option<Arc<str>>,
     /// The condition as it stands in the API.
-    pub reported: Option<ReportedCondition>,
+    pub reported: Option<Box<ReportedCondition>>,
 }
 
 // === impl PodUid ===

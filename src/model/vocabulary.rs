@@ -14,6 +14,7 @@ use crate::model::node_class::{HOSTNAME_LABEL, NodeClass};
 use crate::model::objects::{Node, Pod};
 use crate::model::pod_class::{InvalidPod, PodClass};
 use crate::model::pod_info::{PodInfo, PodKey, PodUid, ReportedCondition};
+use crate::model::shared_texts::SharedTexts;
 use crate::model::symbols::{HeldSymbols, Symbol, Symbols};
 use crate::model::timestamp::Timestamp;
 
@@ -56,6 +57,7 @@ pub struct Vocabulary {
     pod_classes: Interned<PodClass>,
     label_sets: Interned<PodLabels>,
     node_classes: Interned<NodeClass>,
+    texts: SharedTexts,
     hostname: Symbol,
     held: HeldSymbols,
 }
@@ -93,6 +95,7 @@ impl Vocabulary {
             pod_classes: Interned::new(seed),
             label_sets: Interned::new(seed),
             node_classes: Interned::new(seed),
+            texts: SharedTexts::new(seed),
             hostname,
             held,
         }
@@ -204,7 +207,7 @@ impl Vocabulary {
         };
         let held = scope.finish();
         let labels = LabelSetId(self.label_sets.acquire(labels, held, &mut self.symbols));
-        Ok(pod_info(pod, class, labels))
+        Ok(pod_info(pod, class, labels, &mut self.texts))
     }
 
     /// Takes another reference to what `pod` uses.
@@ -234,18 +237,21 @@ impl Vocabulary {
     }
 }
 
-fn pod_info(pod: &Pod, class: PodClassId, labels: LabelSetId) -> PodInfo {
+fn pod_info(pod: &Pod, class: PodClassId, labels: LabelSetId, texts: &mut SharedTexts) -> PodInfo {
     let text = |text: &Option<String>| text.as_deref().filter(|t| !t.is_empty()).map(Arc::from);
     let time = |time: &Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Time>| {
         time.as_ref().map(|time| Timestamp::from(time.0))
     };
     PodInfo {
         uid: PodUid::of(pod),
-        key: PodKey::of(&pod.metadata),
-        scheduler_name: pod.profile_name().into(),
+        key: PodKey {
+            namespace: texts.share(pod.metadata.namespace.as_deref().unwrap_or_default()),
+            name: pod.metadata.name.as_deref().unwrap_or_default().into(),
+        },
+        scheduler_name: texts.share(pod.profile_name()),
         class,
         labels,
-        controller: ControllerRef::of(&pod.metadata),
+        controller: ControllerRef::of(&pod.metadata, |name| texts.share(name)),
         node_name: pod.bound_node().map(Arc::from),
         priority: pod.spec.priority.unwrap_or(0),
         never_preempts: pod.spec.preemption_policy.as_deref() == Some("Never"),
@@ -275,16 +281,18 @@ fn is_preemption_target(pod: &Pod) -> bool {
     })
 }
 
-fn reported_condition(pod: &Pod) -> Option<ReportedCondition> {
+fn reported_condition(pod: &Pod) -> Option<Box<ReportedCondition>> {
     let condition = pod
         .status
         .conditions
         .iter()
         .find(|c| c.type_ == "PodScheduled")?;
-    (condition.status == "False").then(|| ReportedCondition {
-        reason: condition.reason.as_deref().unwrap_or_default().into(),
-        message: condition.message.as_deref().unwrap_or_default().into(),
-        observed_generation: condition.observed_generation.unwrap_or(0),
+    (condition.status == "False").then(|| {
+        Box::new(ReportedCondition {
+            reason: condition.reason.as_deref().unwrap_or_default().into(),
+            message: condition.message.as_deref().unwrap_or_default().into(),
+            observed_generation: condition.observed_generation.unwrap_or(0),
+        })
     })
 }
 

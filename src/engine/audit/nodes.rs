@@ -69,7 +69,9 @@ fn audit_load(engine: &Engine, index: usize, load: &Load<'_>, findings: &mut Fin
         .collect();
     let ports: BTreeMap<&Port, u32> = ports.iter().map(|(port, users)| (port, *users)).collect();
     findings.expect(|| about("the ports in use"), &ports, &load.ports);
-    let mut pods: Vec<&PodUid> = nodes.pods[index].iter().collect();
+    let places = nodes.pods[index].iter();
+    let pods = places.filter_map(|place| engine.cache.pod_in(*place));
+    let mut pods: Vec<&PodUid> = pods.map(|pod| &pod.uid).collect();
     pods.sort_unstable();
     let wanted: Vec<&PodUid> = load.pods.iter().copied().collect();
     findings.expect(|| about("the pods"), &pods, &wanted);

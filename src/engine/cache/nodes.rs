@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::engine::cache::hostnames::Hostnames;
 use crate::engine::cache::node_changes::NodeChanges;
+use crate::engine::cache::pods::PodPlace;
 use crate::engine::cache::tie_break::ring_position;
 use crate::engine::framework::cluster_event::ActionType;
 use crate::model::host_port::UsedPorts;
@@ -15,7 +16,6 @@ use crate::model::map::{TextMap, new_text_map};
 use crate::model::node_class::HOSTNAME_LABEL;
 use crate::model::objects::Node;
 use crate::model::pod_class::{NonZeroRequests, PodClass};
-use crate::model::pod_info::PodUid;
 use crate::model::quantity::InvalidQuantity;
 use crate::model::resources::{PODS, Resources};
 use crate::model::symbols::{HeldSymbols, Symbol};
@@ -47,7 +47,7 @@ pub struct Nodes {
     pub(crate) requested: Vec<Resources>,
     pub(crate) non_zero_requested: Vec<NonZeroRequests>,
     pub(crate) used_ports: Vec<UsedPorts>,
-    pub(crate) pods: Vec<Vec<PodUid>>,
+    pub(crate) pods: Vec<Vec<PodPlace>>,
 }
 
 /// What only a node object tells; a slot without it holds pods of a node that is not known.
@@ -250,34 +250,33 @@ impl Nodes {
         vocabulary.symbols_mut().release(facts.held);
     }
 
-    pub(super) fn add_pod(&mut self, node: &str, uid: &PodUid, class: &PodClass) -> Slot {
-        let slot = self.slot_or_new(node);
+    pub(super) fn add_pod(&mut self, slot: Slot, pod: PodPlace, class: &PodClass) {
         let index = slot.index();
         self.requested[index].add(&class.requests);
         self.non_zero_requested[index].add(class.non_zero_requests);
         for port in &class.host_ports {
             self.used_ports[index].add(*port);
         }
-        self.pods[index].push(uid.clone());
+        self.pods[index].push(pod);
         self.changes.push(slot);
-        slot
     }
 
-    pub(super) fn remove_pod(&mut self, slot: Slot, uid: &PodUid, class: &PodClass) {
+    pub(super) fn remove_pod(&mut self, slot: Slot, pod: PodPlace, class: &PodClass) {
         let index = slot.index();
         self.requested[index].subtract(&class.requests);
         self.non_zero_requested[index].subtract(class.non_zero_requests);
         for port in &class.host_ports {
             self.used_ports[index].remove(*port);
         }
-        if let Some(position) = self.pods[index].iter().position(|other| other == uid) {
+        if let Some(position) = self.pods[index].iter().position(|other| *other == pod) {
             self.pods[index].swap_remove(position);
         }
         self.changes.push(slot);
         self.free_if_unused(slot);
     }
 
-    fn slot_or_new(&mut self, name: &str) -> Slot {
+    /// The slot of a name, whether or not the node is known.
+    pub(super) fn slot_or_new(&mut self, name: &str) -> Slot {
         if let Some(slot) = self.by_name.get(name) {
             return *slot;
         }

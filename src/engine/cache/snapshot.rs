@@ -292,12 +292,13 @@ impl<'a> NodeView<'a> {
     /// The pods on the node, in no particular order.
     pub fn pods(&self) -> impl Iterator<Item = PodView<'a>> + use<'a> {
         let cache = self.cache;
-        let (uids, supposed): (&[_], &[_]) = match self.overlay {
+        let (places, supposed): (&[_], &[_]) = match self.overlay {
             None => (&cache.nodes.pods[self.slot.index()], &[]),
             Some(overlay) => (&[], &overlay.pods),
         };
-        uids.iter()
-            .filter_map(move |uid| cache.pod(uid))
+        places
+            .iter()
+            .filter_map(move |place| cache.pod_in(*place))
             .map(move |info| PodView::new(info, &cache.vocabulary))
             .chain(supposed.iter().copied())
     }
