@@ -23,6 +23,7 @@ pub mod pod_volume;
 pub mod quantity;
 pub mod requests;
 pub mod resources;
+pub(crate) mod shared_texts;
 pub mod symbols;
 pub mod taints;
 pub mod timestamp;

@@ -9,6 +9,7 @@ mod defaulting;
 mod details;
 mod document;
 mod error;
+pub mod generated;
 mod profiles;
 mod record;
 mod simulation;
@@ -61,10 +62,16 @@ pub fn run(
 pub fn run_noting(
     documents: Vec<NamedDocument>,
     options: &SimulateOptions,
-    mut note: impl FnMut(String),
+    note: impl FnMut(String),
 ) -> Result<Vec<DecisionRecord>, SimError> {
     let cluster = Cluster::read(documents)?;
     let choice = Choice::among(&cluster.profiles, options.profile.as_deref())?;
+    note_extenders(&choice, note);
+    Ok(Simulation::new(cluster, &choice, options)?.run())
+}
+
+/// Tells which profiles have extenders, which nobody asks here.
+fn note_extenders(choice: &Choice, mut note: impl FnMut(String)) {
     for profile in choice.profiles() {
         let count = profile.extenders.len();
         if count > 0 {
@@ -76,7 +83,6 @@ pub fn run_noting(
             ));
         }
     }
-    Ok(Simulation::new(cluster, &choice, options)?.run())
 }
 
 /// The objects of `documents` as an API server would have stored them: defaults are written out.

@@ -1,5 +1,7 @@
 //! `bayplan simulate`: what would be decided for the pods in cluster files, without a cluster.
 
+mod generated;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -7,6 +9,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::finding::Finding;
 use crate::cli::{Exit, Failure, Output, input, yaml};
 use crate::engine::cache::tie_break::TieBreak;
+use crate::sim::generated::GenerateOptions;
 use crate::sim::{self, NamedDocument, SimulateOptions};
 
 /// Decide where the pending pods of cluster files go, without a cluster.
@@ -18,8 +21,18 @@ use crate::sim::{self, NamedDocument, SimulateOptions};
 #[derive(Args, Debug)]
 pub(super) struct SimulateArgs {
     /// Cluster files, YAML or JSON; - reads standard input.
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "generate")]
     pub(super) files: Vec<PathBuf>,
+
+    /// Generate nodes and pods: nodes=N,pods=M[,running=R][,zones=Z][,workload=NAME].
+    ///
+    /// R pods run on each node already; M pods of deployments of a hundred wait. Workloads are
+    /// plain, spread-zone, anti-affinity-host, affinity-zone and node-affinity-zone; without one the
+    /// deployments take them in turn. The same options and --seed give the same cluster. The answer is
+    /// a table of counts, or a line for each pod without what was found about each node. FILEs may
+    /// hold profiles and whatever is not a node or a pod.
+    #[arg(long, value_name = "OPTIONS", conflicts_with = "stateless")]
+    pub(super) generate: Option<GenerateOptions>,
 
     /// Let the SchedulerProfile of this name decide for all pods, whatever their schedulerName.
     #[arg(long, value_name = "NAME")]
@@ -74,6 +87,9 @@ pub(super) fn run(arguments: &SimulateArgs, output: &mut Output<'_>) -> Result<E
         seed: arguments.seed,
         stateless: arguments.stateless,
     };
+    if let Some(generate) = &arguments.generate {
+        return generated::run(documents, &options, generate, arguments.output, output);
+    }
     let mut notes = Vec::new();
     let records = sim::run_noting(documents, &options, |note| notes.push(note))
         .map_err(|error| Failure::usage(error.to_string()))?;

@@ -144,6 +144,27 @@ impl Simulation {
         }
     }
 
+    /// Hands an object that can be read to the engine.
+    pub(super) fn handle(&mut self, event: ClusterEvent) {
+        self.engine.handle(event);
+    }
+
+    /// Decides one pod that the cluster does not have yet. None that fits nowhere stays.
+    pub(super) fn decide(&mut self, pod: Arc<Pod>) -> Option<Decision> {
+        let uid = PodUid::of(&pod);
+        self.ranks = BTreeMap::from([(uid.clone(), 0)]);
+        self.pending = vec![Arc::clone(&pod)];
+        self.engine.handle(ClusterEvent::PodApplied(pod));
+        while let Some(decision) = self.engine.schedule_one() {
+            if decision.uid == uid && decision.outcome != Outcome::Suspended {
+                self.conclude(&decision, 0);
+                return Some(decision);
+            }
+            self.settle();
+        }
+        None
+    }
+
     /// Decides every pending pod once.
     pub(super) fn run(mut self) -> Vec<DecisionRecord> {
         let mut records = BTreeMap::new();
