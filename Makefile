@@ -2,7 +2,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: bench-engine conformance demo differential help sim storm prerequisites controlplane build test lint deny crds release
+.PHONY: bench bench-engine conformance demo differential help sim storm prerequisites controlplane build test lint deny crds release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,15 @@ demo: controlplane release ## Install the chart, schedule a workload, kill the l
 SIZES ?=
 SECTIONS ?=
 WORKLOADS ?=
+# A variable, if it was given on the command line, after a prefix.
+given = $(if $(filter command line,$(origin $(1))),$(2)$($(1)))
+BENCH ?=
+
+bench: controlplane release ## Measure schedulers end to end [NODES=5000 RUNNING= WORKLOADS= BENCH="pods= window= ..."]
+	@cargo run --quiet --locked --profile load --example end_to_end -- \
+	  binary=target/release/bayplan $(call given,NODES,nodes=) \
+	  $(call given,RUNNING,running=) $(if $(WORKLOADS),"workloads=$(WORKLOADS)") $(BENCH)
+
 bench-engine: prerequisites ## Measure the engine alone [SIZES="5000x30 1000000x2" SECTIONS="decisions events memory growth" WORKLOADS=]
 	cargo bench --locked --no-default-features --bench engine -- \
 	  $(SIZES) $(SECTIONS:%=section=%) $(WORKLOADS)

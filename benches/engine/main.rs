@@ -27,6 +27,8 @@ mod profiled;
 mod report;
 mod stopwatch;
 mod workload;
+#[path = "../workload_file.rs"]
+mod workload_file;
 
 use std::process::ExitCode;
 
