@@ -55,6 +55,20 @@ pub fn run(
     run_noting(documents, options, |_| ())
 }
 
+/// As [`run`], but as a cluster's scheduler decides: by what it keeps of each class of pods where
+/// it keeps something. The records hold nothing about single nodes; otherwise they are the same.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_live(
+    documents: Vec<NamedDocument>,
+    options: &SimulateOptions,
+) -> Result<Vec<DecisionRecord>, SimError> {
+    let cluster = Cluster::read(documents)?;
+    let choice = Choice::among(&cluster.profiles, options.profile.as_deref())?;
+    Ok(Simulation::new(cluster, &choice, options)?.run_live())
+}
+
 /// As [`run`]; `note` is told what a person should know beside the records, in sentences.
 ///
 /// # Errors

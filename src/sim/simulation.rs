@@ -165,16 +165,31 @@ impl Simulation {
         None
     }
 
-    /// Decides every pending pod once.
-    pub(super) fn run(mut self) -> Vec<DecisionRecord> {
+    /// Decides every pending pod once, with all that is found about each node.
+    pub(super) fn run(self) -> Vec<DecisionRecord> {
+        self.run_by(|engine| {
+            let mut details = Details::default();
+            let inspect = |attempt: &Attempt<'_>| details = Details::of(attempt);
+            let decision = engine.schedule_one_with(inspect)?;
+            Some((decision, details))
+        })
+    }
+
+    /// Decides every pending pod once, as a cluster's scheduler does.
+    pub(super) fn run_live(self) -> Vec<DecisionRecord> {
+        self.run_by(|engine| Some((engine.schedule_one()?, Details::default())))
+    }
+
+    fn run_by(
+        mut self,
+        next: impl Fn(&mut Engine) -> Option<(Decision, Details)>,
+    ) -> Vec<DecisionRecord> {
         let mut records = BTreeMap::new();
         let mut decided = BTreeSet::new();
         self.engine.drain_effects().for_each(drop);
         let mut to_decide = self.engine.queue().count(QueuePlace::Active);
         while to_decide > 0 {
-            let mut details = Details::default();
-            let inspect = |attempt: &Attempt<'_>| details = Details::of(attempt);
-            let Some(decision) = self.engine.schedule_one_with(inspect) else {
+            let Some((decision, details)) = next(&mut self.engine) else {
                 break;
             };
             let rank = self.ranks.get(&decision.uid).copied();

@@ -4,7 +4,7 @@ use bayplan::apis::plugin_catalog::PluginCatalog;
 use bayplan::apis::upstream_plugins::DEFAULT_PLUGINS;
 use bayplan::engine::cache::tie_break::TieBreak;
 use bayplan::plugins::registry::Registry;
-use bayplan::sim::{self, NamedDocument, SimulateOptions};
+use bayplan::sim::{self, DecisionRecord, NamedDocument, SimulateOptions};
 use serde_json::Value;
 
 /// Who decides beside upstream.
@@ -38,7 +38,8 @@ impl Subject {
     }
 }
 
-/// Bayplan's records for a cluster, or why it takes no such cluster.
+/// Bayplan's records for a cluster, or why it takes no such cluster. What it decides by classes of
+/// pods must be the same.
 pub(crate) fn bayplan(objects: &[Value]) -> Result<Vec<Value>, String> {
     let documents = objects
         .iter()
@@ -48,13 +49,37 @@ pub(crate) fn bayplan(objects: &[Value]) -> Result<Vec<Value>, String> {
             index: index + 1,
             value: value.clone(),
         });
+    let documents: Vec<NamedDocument> = documents.collect();
     let options = SimulateOptions {
         tie_break: TieBreak::Name,
         ..SimulateOptions::default()
     };
-    let records = sim::run(documents.collect(), &options).map_err(|error| error.to_string())?;
+    let live = sim::run_live(documents.clone(), &options).map_err(|error| error.to_string())?;
+    let records = sim::run(documents, &options).map_err(|error| error.to_string())?;
+    for (live, record) in live.iter().zip(&records) {
+        let record = without_nodes(record.clone());
+        if *live != record {
+            return Err(format!(
+                "by classes it is {live:?}, and otherwise {record:?}"
+            ));
+        }
+    }
+    if live.len() != records.len() {
+        let counts = (live.len(), records.len());
+        return Err(format!(
+            "{counts:?} pods are decided by classes and otherwise"
+        ));
+    }
     let values = records.into_iter().map(serde_json::to_value);
     values
         .collect::<Result<_, _>>()
         .map_err(|error| error.to_string())
+}
+
+fn without_nodes(mut record: DecisionRecord) -> DecisionRecord {
+    record.feasible.clear();
+    record.best.clear();
+    record.scores.clear();
+    record.rejections.clear();
+    record
 }
