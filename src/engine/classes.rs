@@ -27,8 +27,6 @@ const CLASSES_MAX: usize = 256;
 const NODES_MAX: usize = 1_000_000;
 /// So many classes are kept however many nodes there are.
 const CLASSES_MIN: usize = 4;
-/// Classes of which one pod was seen that are remembered at once, at most.
-const SEEN_MAX: usize = 4096;
 
 /// What pods have in common that are judged alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,8 +41,6 @@ pub(crate) struct ClassKey {
 #[derive(Debug, Default)]
 pub(crate) struct Classes {
     kept: IdMap<ClassKey, KeptClass>,
-    /// Classes of which one pod was seen: the second one makes it worth keeping.
-    seen: IdMap<ClassKey, ()>,
     uses: u64,
     /// How many pods were decided by what was kept.
     pub(crate) decided: u64,
@@ -118,18 +114,6 @@ impl Classes {
         Some(std::mem::take(&mut kept.index))
     }
 
-    /// Whether a pod of the class was seen before; from now on one was.
-    pub(crate) fn was_seen(&mut self, key: &ClassKey) -> bool {
-        if self.seen.swap_remove(key).is_some() {
-            return true;
-        }
-        if self.seen.len() >= SEEN_MAX {
-            self.seen.clear();
-        }
-        self.seen.insert(key.clone(), ());
-        false
-    }
-
     /// Keeps what is known of the class of `pod`.
     pub(crate) fn keep(
         &mut self,
@@ -167,7 +151,6 @@ impl Classes {
 
     /// Forgets everything: other profiles run now.
     pub(crate) fn clear(&mut self, vocabulary: &mut Vocabulary) {
-        self.seen.clear();
         for (_, kept) in self.kept.drain(..) {
             vocabulary.release_pod(&kept.pod);
         }

@@ -127,6 +127,11 @@ impl Plugin for NodeAffinity {
 }
 
 impl ClassPlugin for NodeAffinity {
+    /// Nothing is kept of a pod that names its nodes: only these are looked at.
+    fn inputs(&self, pod: &PodView<'_>, _: &Snapshot<'_>) -> Option<Vec<u64>> {
+        (!names_its_nodes(pod)).then(Vec::new)
+    }
+
     fn normalizes(&self) -> bool {
         true
     }
@@ -147,7 +152,7 @@ impl PreFilterPlugin for NodeAffinity {
                 PreFilterVerdict::Proceed
             };
         };
-        if terms.is_empty() || terms.iter().any(|term| term.pinned_names.is_empty()) {
+        if !names_its_nodes(pod) {
             return PreFilterVerdict::Proceed;
         }
         let names: BTreeSet<Arc<str>> = terms
@@ -161,6 +166,12 @@ impl PreFilterPlugin for NodeAffinity {
             PreFilterVerdict::Nodes(names)
         }
     }
+}
+
+/// Whether every term of the required affinity lists names of nodes.
+fn names_its_nodes(pod: &PodView<'_>) -> bool {
+    let terms = pod.class.required_terms.as_deref().unwrap_or_default();
+    !terms.is_empty() && terms.iter().all(|term| !term.pinned_names.is_empty())
 }
 
 /// The names that every list of the term allows.

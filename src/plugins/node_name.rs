@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::extension_points::{
-    EnqueueExtensions, FilterPlugin, FilterVerdict, PreFilterPlugin, PreFilterVerdict,
+    EnqueueExtensions, FilterPlugin, FilterScope, FilterVerdict, PreFilterPlugin, PreFilterVerdict,
 };
 use crate::engine::framework::{
     ActionType, ClusterEventKind, CycleState, EventResource, HintScope, Plugin, PluginName,
@@ -42,7 +42,12 @@ impl Plugin for NodeName {
     }
 }
 
-impl ClassPlugin for NodeName {}
+impl ClassPlugin for NodeName {
+    /// Nothing is kept of a pod that is for one node.
+    fn inputs(&self, pod: &PodView<'_>, _: &Snapshot<'_>) -> Option<Vec<u64>> {
+        pod.info.node_name.is_none().then(Vec::new)
+    }
+}
 
 impl PreFilterPlugin for NodeName {
     fn pre_filter(
@@ -65,6 +70,13 @@ impl FilterPlugin for NodeName {
                 FilterVerdict::Rejected(Rejection::unresolvable(NAME, REASON))
             }
             _ => FilterVerdict::Fits,
+        }
+    }
+
+    fn scope(&self, pod: &PodView<'_>) -> FilterScope {
+        match pod.info.node_name {
+            Some(_) => FilterScope::Node,
+            None => FilterScope::NodeClass,
         }
     }
 }

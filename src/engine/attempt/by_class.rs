@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::engine::attempt::{Attempt, Found};
 use crate::engine::cache::snapshot::PodView;
 use crate::engine::classes::ClassKey;
-use crate::engine::classes::class_index::ClassIndex;
+use crate::engine::classes::class_index::{self, ClassIndex};
 use crate::engine::framework::CycleState;
 use crate::engine::framework::profile::Profile;
 use crate::engine::scheduling_cycle::Begun;
@@ -59,22 +59,21 @@ impl Engine {
             return None;
         }
         let pod = PodView::new(info, &self.cache.vocabulary);
+        let inputs = class_index::inputs(&pod, profile, cluster)?;
         let mut state = CycleState::default();
         let key = ClassKey::of(&mut state, &pod, profile, cluster)?;
         if let Some(mut index) = self.classes.take(&key) {
-            if index.begin(&mut state, &pod, profile, cluster) {
+            if index.begin(&mut state, &inputs, &pod, cluster) {
                 return Some(BegunClass { key, index, state });
             }
             self.classes.forget(&key, &mut self.cache.vocabulary);
-        } else if !self.classes.was_seen(&key) {
-            return None;
         }
         self.count_terms(info, profile);
         let cluster = self.cache.snapshot();
         let pod = PodView::new(info, &self.cache.vocabulary);
-        let mut index = ClassIndex::new(&pod, profile, cluster)?;
+        let mut index = ClassIndex::new(inputs.clone(), &pod, profile, cluster);
         let mut state = CycleState::default();
-        let is_current = index.begin(&mut state, &pod, profile, cluster);
+        let is_current = index.begin(&mut state, &inputs, &pod, cluster);
         is_current.then_some(BegunClass { key, index, state })
     }
 }

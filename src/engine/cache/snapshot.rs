@@ -140,7 +140,8 @@ impl<'a> Snapshot<'a> {
 
     /// Whether pods without a node hold room on `node`.
     pub(crate) fn is_promised(self, node: &NodeView<'_>) -> bool {
-        !self.cache.nominator.on(node.name()).is_empty()
+        let nominator = &self.cache.nominator;
+        nominator.len() > 0 && !nominator.on(node.name()).is_empty()
     }
 
     /// Whether it was decided to evict the pod called `uid`, which is still there.

@@ -11,6 +11,9 @@ use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::{NodeView, Snapshot};
 use crate::model::pod_info::PodUid;
 
+/// Nodes by score, then by their places on the ring.
+pub(crate) type Ranked = BTreeSet<(i64, u64, Slot)>;
+
 /// How ties are broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TieBreak {
@@ -43,20 +46,18 @@ impl TieOrder {
         self.tie_break
     }
 
-    /// The first of the nodes that `tied` has, by their places on the ring.
-    pub(crate) fn first<'n>(
-        &self,
-        tied: &BTreeSet<(u64, Slot)>,
-        cluster: Snapshot<'n>,
-    ) -> Option<NodeView<'n>> {
+    /// The first of the nodes that have the greatest score.
+    pub(crate) fn first<'n>(&self, nodes: &Ranked, cluster: Snapshot<'n>) -> Option<NodeView<'n>> {
+        let (greatest, ..) = *nodes.last()?;
+        let mut tied = nodes.range((greatest, 0, Slot(0))..);
         match self.tie_break {
             TieBreak::Name => {
-                let nodes = tied.iter().filter_map(|(_, slot)| cluster.node_in(*slot));
+                let nodes = tied.filter_map(|(.., slot)| cluster.node_in(*slot));
                 nodes.min_by_key(NodeView::name)
             }
             TieBreak::Seeded => {
-                let mut after = tied.range((self.pod, Slot(0))..);
-                let (_, slot) = after.next().or_else(|| tied.first())?;
+                let mut after = nodes.range((greatest, self.pod, Slot(0))..);
+                let (.., slot) = after.next().or_else(|| tied.next())?;
                 cluster.node_in(*slot)
             }
         }

@@ -12,6 +12,9 @@ use crate::engine::framework::CycleState;
 use crate::engine::framework::class_plugin::Places;
 use crate::engine::framework::profile::Profile;
 
+/// What verdicts depend on beside nodes and pods.
+pub(crate) type Inputs = Vec<u64>;
+
 /// The nodes as they were judged for a class of pods, up to a change.
 #[derive(Debug, Default)]
 pub(crate) struct ClassIndex {
@@ -20,7 +23,7 @@ pub(crate) struct ClassIndex {
     /// Nodes that changed and were not judged since.
     pub(crate) dirty: Vec<Slot>,
     /// What the verdicts depend on beside nodes and pods.
-    inputs: Vec<u64>,
+    inputs: Inputs,
     /// The plugins that judge by places, by their index in the profile.
     pub(crate) places: Vec<(usize, Box<dyn Places>)>,
     /// What filters say of whole node classes.
@@ -34,17 +37,21 @@ pub(crate) struct ClassIndex {
 }
 
 impl ClassIndex {
-    /// Nothing is known about nodes yet. `None` if nothing can be kept for the pod now.
-    pub(crate) fn new(pod: &PodView<'_>, profile: &Profile, cluster: Snapshot<'_>) -> Option<Self> {
-        let inputs = inputs(pod, profile, cluster)?;
+    /// Nothing is known about nodes yet.
+    pub(crate) fn new(
+        inputs: Inputs,
+        pod: &PodView<'_>,
+        profile: &Profile,
+        cluster: Snapshot<'_>,
+    ) -> Self {
         let plugins = judging(profile);
         let places =
             plugins.filter_map(|(index, plugin)| Some((index, plugin?.places(pod, &cluster)?)));
-        Some(Self {
+        Self {
             inputs,
             places: places.collect(),
             ..Self::default()
-        })
+        }
     }
 
     /// Begins an attempt: takes note of the nodes that changed, and writes what is kept into
@@ -52,11 +59,11 @@ impl ClassIndex {
     pub(crate) fn begin(
         &mut self,
         state: &mut CycleState,
+        inputs: &Inputs,
         pod: &PodView<'_>,
-        profile: &Profile,
         cluster: Snapshot<'_>,
     ) -> bool {
-        if inputs(pod, profile, cluster).as_ref() != Some(&self.inputs) {
+        if *inputs != self.inputs {
             return false;
         }
         self.note_changes(pod, cluster);
@@ -105,7 +112,12 @@ impl ClassIndex {
     }
 }
 
-fn inputs(pod: &PodView<'_>, profile: &Profile, cluster: Snapshot<'_>) -> Option<Vec<u64>> {
+/// What verdicts for `pod` depend on now; `None` if nothing can be kept for it.
+pub(crate) fn inputs(
+    pod: &PodView<'_>,
+    profile: &Profile,
+    cluster: Snapshot<'_>,
+) -> Option<Inputs> {
     let mut inputs = Vec::new();
     for (_, plugin) in judging(profile) {
         inputs.extend(plugin?.inputs(pod, &cluster)?);

@@ -1,11 +1,10 @@
 //! The nodes that fit, by place, and within a place by score.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::engine::cache::nodes::Slot;
+use crate::engine::cache::tie_break::Ranked;
 
 /// Where a node lies, as the plugins that judge by places tell it, and its scores that are compared
 /// with those of others before they count.
@@ -19,15 +18,17 @@ pub(crate) struct Ranking {
     free: Vec<u32>,
     /// By slot.
     seats: Vec<Seat>,
+    /// Nodes with their groups that came while there were no others: to be sorted all at once.
+    unsorted: Vec<(u32, (i64, u64, Slot))>,
+    /// How many nodes are in the groups.
+    sorted: usize,
 }
 
 /// The nodes of one place.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     place: Place,
-    /// By what each node scores for itself, then by their places on the ring of ties.
-    by_score: BTreeMap<i64, BTreeSet<(u64, Slot)>>,
-    nodes: usize,
+    nodes: Ranked,
 }
 
 /// Where a node is kept: 24 bytes a node and class.
@@ -35,6 +36,7 @@ pub(crate) struct Group {
 struct Seat {
     group: u32,
     score: i64,
+    /// Kept, since another node may have the slot by now.
     ring: u64,
 }
 
@@ -53,7 +55,7 @@ impl Ranking {
     /// The places that have nodes, with their indices.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (u32, &Group)> {
         let groups = (0_u32..).zip(&self.groups);
-        groups.filter(|(_, group)| group.nodes > 0)
+        groups.filter(|(_, group)| !group.nodes.is_empty())
     }
 
     /// The index of the place in which the node in `slot` lies, if the node fits.
@@ -62,35 +64,65 @@ impl Ranking {
         (*seat != Seat::NONE).then_some(seat.group)
     }
 
-    /// The node in `slot` fits, lies in `place` and has `score` for itself.
+    /// The node in `slot` fits, lies in `place` and has `score` for itself. [`Self::settle`] follows
+    /// before anything is read.
     pub(crate) fn put(&mut self, slot: Slot, ring: u64, place: &[i64], score: i64) {
-        let known = self.by_place.get(place).copied();
-        let group = known.unwrap_or_else(|| self.new_group(place));
-        let seat = Seat { group, score, ring };
         if self.seats.len() <= slot.index() {
             self.seats.resize(slot.index() + 1, Seat::NONE);
         }
-        let earlier = std::mem::replace(&mut self.seats[slot.index()], seat);
+        let earlier = self.seats[slot.index()];
+        let group = self.group(earlier, place);
+        let seat = Seat { group, score, ring };
         if earlier == seat {
             return;
         }
-        // Counted before it leaves its earlier seat, so that a group that it stays in stays.
-        self.groups[group as usize].nodes += 1;
+        self.seats[slot.index()] = seat;
+        if self.sorted == 0 && earlier == Seat::NONE {
+            self.unsorted.push((group, (score, ring, slot)));
+            return;
+        }
+        self.settle();
+        // Before it leaves its earlier seat, so that a group that it stays in stays.
+        let nodes = &mut self.groups[group as usize].nodes;
+        nodes.insert((score, ring, slot));
+        self.sorted += 1;
         self.leave(earlier, slot);
-        let group = &mut self.groups[group as usize];
-        group
-            .by_score
-            .entry(score)
-            .or_default()
-            .insert((ring, slot));
     }
 
     /// The node in `slot` does not fit, or is gone.
     pub(crate) fn remove(&mut self, slot: Slot) {
-        if let Some(seat) = self.seats.get_mut(slot.index()) {
-            let seat = std::mem::replace(seat, Seat::NONE);
+        let seat = self.seats.get(slot.index()).copied();
+        if let Some(seat) = seat.filter(|seat| *seat != Seat::NONE) {
+            self.settle();
+            self.seats[slot.index()] = Seat::NONE;
             self.leave(seat, slot);
         }
+    }
+
+    /// Takes the nodes in that came while there were no others.
+    pub(crate) fn settle(&mut self) {
+        if self.unsorted.is_empty() {
+            return;
+        }
+        let mut unsorted = std::mem::take(&mut self.unsorted);
+        unsorted.sort_unstable();
+        self.sorted += unsorted.len();
+        for alike in unsorted.chunk_by(|a, b| a.0 == b.0) {
+            let nodes = alike.iter().map(|(_, node)| *node);
+            if let Some((group, _)) = alike.first() {
+                self.groups[*group as usize].nodes = nodes.collect();
+            }
+        }
+    }
+
+    /// The index of the group of `place`: that of the `earlier` seat, as a rule.
+    fn group(&mut self, earlier: Seat, place: &[i64]) -> u32 {
+        let stays = self.groups.get(earlier.group as usize);
+        if stays.is_some_and(|group| *group.place == *place) {
+            return earlier.group;
+        }
+        let known = self.by_place.get(place).copied();
+        known.unwrap_or_else(|| self.new_group(place))
     }
 
     fn new_group(&mut self, place: &[i64]) -> u32 {
@@ -113,14 +145,9 @@ impl Ranking {
         let Some(group) = self.groups.get_mut(seat.group as usize) else {
             return;
         };
-        if let Some(of_score) = group.by_score.get_mut(&seat.score) {
-            of_score.remove(&(seat.ring, slot));
-            if of_score.is_empty() {
-                group.by_score.remove(&seat.score);
-            }
-        }
-        group.nodes -= 1;
-        if group.nodes == 0 {
+        group.nodes.remove(&(seat.score, seat.ring, slot));
+        self.sorted -= 1;
+        if group.nodes.is_empty() {
             self.by_place.remove(&group.place);
             self.free.push(seat.group);
         }
@@ -135,15 +162,9 @@ impl Group {
         &self.place
     }
 
-    /// How many nodes there are.
-    pub(crate) fn len(&self) -> usize {
-        self.nodes
-    }
-
-    /// The greatest score, and the nodes that have it in the order of the ring.
-    pub(crate) fn best(&self) -> Option<(i64, &BTreeSet<(u64, Slot)>)> {
-        let (score, nodes) = self.by_score.last_key_value()?;
-        Some((*score, nodes))
+    /// The nodes by score.
+    pub(crate) fn nodes(&self) -> &Ranked {
+        &self.nodes
     }
 }
 
@@ -181,10 +202,10 @@ mod tests {
         #[test]
         fn the_best_of_each_place_is_right_whatever_came_and_went(
             steps in proptest::collection::vec(
-                (0..8_u32, proptest::option::of((0..3_i64, 0..4_i64))), 1..60),
+                (0..8_u32, proptest::option::of((0..3_i64, 0..4_i64)), any::<bool>()), 1..60),
         ) {
             let (mut ranking, mut seats) = (Ranking::default(), Seats::new());
-            for (slot, fits) in steps {
+            for (slot, fits, is_read) in steps {
                 let ring = u64::from(slot * 7 % 5);
                 if let Some((place, score)) = fits {
                     ranking.put(Slot(slot), ring, &[place], score);
@@ -193,10 +214,15 @@ mod tests {
                     ranking.remove(Slot(slot));
                     seats.remove(&slot);
                 }
+                if !is_read {
+                    continue;
+                }
+                ranking.settle();
                 let found = ranking.groups().map(|(_, group)| {
-                    let (score, nodes) = group.best().unwrap();
-                    let nodes = nodes.iter().copied().collect();
-                    (group.place().to_vec(), (group.len(), score, nodes))
+                    let (score, ..) = *group.nodes().last().unwrap();
+                    let best = group.nodes().iter().filter(|node| node.0 == score);
+                    let nodes = best.map(|(_, ring, slot)| (*ring, *slot)).collect();
+                    (group.place().to_vec(), (group.nodes().len(), score, nodes))
                 });
                 prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), expected(&seats));
             }

@@ -4,11 +4,9 @@
 //! tell apart by their places are judged by one that stands for them.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
-use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::NodeView;
-use crate::engine::cache::tie_break::TieOrder;
+use crate::engine::cache::tie_break::{Ranked, TieOrder};
 use crate::engine::classes::class_index::ClassIndex;
 use crate::engine::classes::class_verdicts::ClassVerdicts;
 use crate::engine::framework::class_plugin::{Places, Represented};
@@ -76,8 +74,8 @@ struct Alike<'c> {
     size: usize,
     /// The most that one of them scores for itself.
     own: i64,
-    /// Those that do, by their places on the ring; `None`: the only one.
-    best: Option<&'c BTreeSet<(u64, Slot)>>,
+    /// By what they score for themselves; `None`: the only one.
+    ranked: Option<&'c Ranked>,
 }
 
 /// What scores nodes in the attempt.
@@ -134,15 +132,15 @@ impl<'a> Cycle<'a> {
         let (mut groups, mut nodes) = (Vec::new(), Vec::new());
         let mut refusals = KeptRefusals::new(index);
         for (number, group) in index.ranking.groups() {
-            let (own, best) = group.best()?;
-            let node = self.cluster.node_in(best.first()?.1)?;
+            let (own, _, slot) = *group.nodes().last()?;
+            let node = self.cluster.node_in(slot)?;
             match run(&filters, state, self, &node) {
                 FilterVerdict::Fits => {
                     groups.push(Alike {
                         place: Cow::Borrowed(group.place()),
-                        size: group.len(),
+                        size: group.nodes().len(),
                         own,
-                        best: Some(best),
+                        ranked: Some(group.nodes()),
                     });
                     nodes.push(node);
                 }
@@ -168,7 +166,7 @@ impl<'a> Cycle<'a> {
                 place: Cow::Owned(place),
                 size: 1,
                 own,
-                best: None,
+                ranked: None,
             });
             nodes.push(node);
         }
@@ -226,8 +224,8 @@ impl<'a> Cycle<'a> {
         let order = TieOrder::new(self.tie_break, self.seed, &self.pod.info.uid);
         let groups = candidates.groups.iter().zip(&candidates.nodes).zip(&totals);
         let best = groups.filter(|(_, total)| **total == greatest);
-        let first = best.filter_map(|((group, node), _)| match group.best {
-            Some(best) => order.first(best, self.cluster),
+        let first = best.filter_map(|((group, node), _)| match group.ranked {
+            Some(ranked) => order.first(ranked, self.cluster),
             None => Some(*node),
         });
         Some((first.min_by_key(|node| order.rank(node))?, greatest))
@@ -285,6 +283,7 @@ impl<'a> Cycle<'a> {
         let mut filters = Filters::of(self, skipped, &mut verdicts, is_wanted);
         let judged = self.judge_dirty(index, state, &mut filters, scorers);
         index.verdicts = verdicts;
+        index.ranking.settle();
         judged
     }
 

@@ -91,7 +91,7 @@ impl<'c> KeptRefusals<'c> {
         let groups = self.index.ranking.groups();
         let places = groups.filter_map(|(group, nodes)| {
             let refusal = self.places.get(&group)?;
-            Some((refusal, nodes.len()))
+            Some((refusal, nodes.nodes().len()))
         });
         let promised = self.promised.values().map(|refusal| (refusal, 1));
         self.index.refusals.counts().chain(places).chain(promised)

@@ -105,10 +105,14 @@ impl SpreadPlaces {
     fn shares_of(&mut self, pod: &PodView<'_>, node: &NodeView<'_>) -> NodeShares {
         self.find_sources(pod, node.cluster());
         let all_keys = self.requires_all_keys;
-        NodeShares {
-            hard: shares(&self.hard, &self.hard_sources, pod, node),
-            soft: sum_shares(&self.soft, &self.soft_sources, all_keys, pod, node),
+        let mut found = NodeShares::default();
+        if !self.hard.is_empty() {
+            found.hard = shares(&self.hard, &self.hard_sources, pod, node);
         }
+        if !self.soft.is_empty() {
+            found.soft = sum_shares(&self.soft, &self.soft_sources, all_keys, pod, node);
+        }
+        found
     }
 
     /// Adds what a node adds, or takes it away with a `sign` of -1.
