@@ -16,7 +16,7 @@
 mod bind;
 mod call_queue;
 mod evict;
-mod retry;
+pub(in crate::kubernetes) mod retry;
 mod status;
 mod volumes;
 

@@ -171,6 +171,7 @@ impl Driver {
             tokio::select! {
                 () = self.inputs.wait() => {}
                 () = sleep_until(wake) => {}
+                () = self.config.events.wait_for_room(), if !self.config.events.has_room() => {}
                 () = cancel.cancelled() => {}
                 () = leadership_changed(&self.config.leadership, &self.phase) => {}
             }
@@ -274,10 +275,15 @@ impl Driver {
         }
     }
 
+    /// Whether what comes of a decision can be taken in.
+    fn has_room(&self) -> bool {
+        self.config.dispatcher.has_room() && self.config.events.has_room()
+    }
+
     fn decide(&mut self) -> bool {
         let until = self.config.clock.now() + DECIDING_PER_TURN;
         for cycle in 0..CYCLES_PER_TURN {
-            if !self.config.dispatcher.has_room() || !self.config.leadership.is_leading() {
+            if !self.has_room() || !self.config.leadership.is_leading() {
                 return cycle > 0;
             }
             let started = self.config.clock.now();

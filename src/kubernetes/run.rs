@@ -344,6 +344,7 @@ fn spawn_all(
     });
     let (sink, broadcaster) = events::new(
         clients.writes.clone(),
+        dispatcher.clone(),
         leadership.clone(),
         clock.clone(),
         identity.clone(),

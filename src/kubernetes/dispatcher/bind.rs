@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kube::api::{GetParams, PostParams};
-use serde_json::json;
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::apis::extender::Extender;
@@ -13,8 +13,40 @@ use crate::kubernetes::dispatcher::{Caller, DONE, failed, not_leading, pods};
 use crate::model::objects::Pod;
 use crate::model::pod_info::PodUid;
 
-/// How a bound pod says who placed it under which leadership: `<lease UID>/<leaseTransitions>`.
-const TERM_ANNOTATION: &str = "bayplan.dev/term";
+/// A binding as the API server reads it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Binding<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: Metadata<'a>,
+    target: Target<'a>,
+}
+
+#[derive(Serialize)]
+struct Metadata<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    uid: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Annotations<'a>>,
+}
+
+#[derive(Serialize)]
+struct Annotations<'a> {
+    /// How a bound pod says who placed it under which leadership:
+    /// `<lease UID>/<leaseTransitions>`.
+    #[serde(rename = "bayplan.dev/term")]
+    term: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Target<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    name: &'a str,
+}
 
 /// What the API server says of a pod whose binding was in doubt.
 enum Settled {
@@ -114,16 +146,23 @@ impl Caller {
         node: &str,
     ) -> Result<http::Request<Vec<u8>>, kube::core::request::Error> {
         let (namespace, name) = (&*effect.pod.namespace, &*effect.pod.name);
-        let mut binding = json!({
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"namespace": namespace, "name": name, "uid": &*effect.uid.0},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
-        });
-        if let Some(term) = self.leadership.term() {
-            binding["metadata"]["annotations"] = json!({TERM_ANNOTATION: term.to_string()});
-        }
-        let body = binding.to_string().into_bytes();
+        let term = self.leadership.term().map(|term| term.to_string());
+        let body = Binding {
+            api_version: "v1",
+            kind: "Binding",
+            metadata: Metadata {
+                namespace,
+                name,
+                uid: &effect.uid.0,
+                annotations: term.as_deref().map(|term| Annotations { term }),
+            },
+            target: Target {
+                api_version: "v1",
+                kind: "Node",
+                name: node,
+            },
+        };
+        let body = serde_json::to_vec(&body).expect("texts must be JSON");
         pods(effect).create_subresource("binding", name, &PostParams::default(), body)
     }
 

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// Tries of one write at most.
-pub(super) const TRIES: u32 = 5;
+pub(in crate::kubernetes) const TRIES: u32 = 5;
 
 /// The first pause; it doubles.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -23,17 +23,17 @@ const PAUSE_MAX: Duration = Duration::from_secs(32);
 
 /// A request that did not succeed.
 #[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) meaning: Meaning,
+pub(in crate::kubernetes) struct Failure {
+    pub(in crate::kubernetes) meaning: Meaning,
     /// How long the server wants to be left alone.
-    pub(super) retry_after: Option<Duration>,
+    pub(in crate::kubernetes) retry_after: Option<Duration>,
     /// The server's own words, if it had any.
-    pub(super) message: String,
+    pub(in crate::kubernetes) message: String,
 }
 
 /// What became of a request that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(in crate::kubernetes) enum Meaning {
     /// The object is not there.
     NotFound,
     /// The object is in another state than was thought.
@@ -48,7 +48,7 @@ pub(super) enum Meaning {
 
 /// Sends one request within `limit`. Gives the body of a successful answer, which nobody has read:
 /// a write is done even if its answer makes no sense.
-pub(super) async fn send(
+pub(in crate::kubernetes) async fn send(
     client: &Client,
     limit: Duration,
     request: Result<Request<Vec<u8>>, kube::core::request::Error>,
@@ -82,14 +82,14 @@ async fn exchange(client: &Client, request: Request<Vec<u8>>) -> Result<Bytes, F
 }
 
 /// The pause after try `number`, counted from 1.
-pub(super) fn pause(number: u32, asked_for: Option<Duration>) -> Duration {
+pub(in crate::kubernetes) fn pause(number: u32, asked_for: Option<Duration>) -> Duration {
     let doubled = PAUSE.saturating_mul(2_u32.saturating_pow(number.saturating_sub(1)));
     asked_for.unwrap_or(doubled).min(PAUSE_MAX)
 }
 
 /// Waits until try `number` + 1 of a write may begin. `false` if there is none: the tries are used
 /// up, or `stop` came.
-pub(super) async fn next_try(
+pub(in crate::kubernetes) async fn next_try(
     number: u32,
     asked_for: Option<Duration>,
     stop: &CancellationToken,
@@ -98,7 +98,7 @@ pub(super) async fn next_try(
 }
 
 /// Waits; `false` if `stop` came first.
-pub(super) async fn rest(pause: Duration, stop: &CancellationToken) -> bool {
+pub(in crate::kubernetes) async fn rest(pause: Duration, stop: &CancellationToken) -> bool {
     stop.run_until_cancelled(sleep(pause)).await.is_some()
 }
 

@@ -1,7 +1,18 @@
 #![expect(clippy::disallowed_methods, reason = "the clock is paused")]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::Response;
+use kube::client::Body;
+use tokio::time::Instant;
+
 use super::*;
-use crate::kubernetes::clock::Clock;
+use crate::engine::effect::{Effect, EffectAction, EffectId, EventKind};
+use crate::kubernetes::dispatcher;
+use crate::kubernetes::events::series::{BURST, REFILL, SERIES_WINDOW};
+use crate::kubernetes::extender::Extenders;
+use crate::metrics::Metrics;
+use crate::model::timestamp::Timestamp;
 
 fn event(pod: &str, note: &str) -> PodEvent {
     PodEvent {
@@ -21,87 +32,166 @@ fn event(pod: &str, note: &str) -> PodEvent {
     }
 }
 
-fn broadcaster() -> Broadcaster {
-    let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
-        Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("no server"))
+fn placed(pod: &str) -> PodEvent {
+    let mut event = event(pod, "Successfully assigned");
+    event.record.kind = EventKind::Normal;
+    event.record.reason = "Scheduled";
+    event
+}
+
+/// An API server that answers after `delay`, and counts.
+fn server(delay: Duration) -> (Client, Arc<AtomicUsize>) {
+    let answered = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&answered);
+    let service = tower::service_fn(move |_: http::Request<Body>| {
+        let counter = Arc::clone(&counter);
+        async move {
+            sleep(delay).await;
+            counter.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, std::io::Error>(Response::new(Body::empty()))
+        }
     });
-    let client = Client::new(service, "default");
-    let clock = Clock::system();
-    let metrics = EventMetrics::default();
-    new(client, Leadership::always(), clock, "id".into(), metrics).1
+    (Client::new(service, "default"), answered)
+}
+
+/// Both ends, and what bindings load; nobody carries these out.
+fn ends(client: Client) -> (EventSink, Broadcaster, DispatcherHandle, EventMetrics) {
+    let (leadership, clock) = (Leadership::always(), Clock::system());
+    let metrics = Metrics::default();
+    let (bindings, _, _) = dispatcher::new(
+        client.clone(),
+        Extenders::new(client.clone()),
+        leadership.clone(),
+        clock.clone(),
+        metrics.dispatcher.clone(),
+    );
+    let counted = EventMetrics::default();
+    let (sink, broadcaster) = new(
+        client,
+        bindings.clone(),
+        leadership,
+        clock,
+        "id".into(),
+        counted.clone(),
+    );
+    (sink, broadcaster, bindings, counted)
+}
+
+fn binding(number: u64) -> Effect {
+    Effect {
+        id: EffectId(number),
+        pod: placed("p").pod,
+        uid: PodUid(number.to_string().into()),
+        profile: "bayplan".into(),
+        action: EffectAction::Bind { node: "n".into() },
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn equal_events_are_one_series() {
-    let mut broadcaster = broadcaster();
+    let mut said = Said::default();
     let (now, time) = (Instant::now(), Timestamp::from_seconds(1));
-    let first = broadcaster.judge(&event("p", "a"), now, time);
+    let first = said.judge(&event("p", "a"), now, time);
     let Verdict::Create { name } = first else {
         panic!("{first:?}")
     };
     assert_eq!(
-        broadcaster.judge(&event("p", "a"), now, time),
+        said.judge(&event("p", "a"), now, time),
         Verdict::Count { name, count: 2 }
     );
-    assert_eq!(
-        broadcaster.judge(&event("p", "a"), now, time),
-        Verdict::Aggregate
-    );
+    assert_eq!(said.judge(&event("p", "a"), now, time), Verdict::Aggregate);
     assert!(matches!(
-        broadcaster.judge(&event("p", "b"), now, time),
+        said.judge(&event("p", "b"), now, time),
         Verdict::Create { .. }
     ));
     let later = now + SERIES_WINDOW;
     assert!(matches!(
-        broadcaster.judge(&event("p", "a"), later, time),
+        said.judge(&event("p", "a"), later, time),
         Verdict::Create { .. }
     ));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_says_too_much_is_limited_and_others_are_not() {
-    let mut broadcaster = broadcaster();
+    let mut said = Said::default();
     let (now, time) = (Instant::now(), Timestamp::from_seconds(1));
-    let created = |broadcaster: &mut Broadcaster, now, range: std::ops::Range<u32>| {
+    let created = |said: &mut Said, now, range: std::ops::Range<u32>| {
         range
             .filter(|i| {
-                let verdict = broadcaster.judge(&event("p", &i.to_string()), now, time);
+                let verdict = said.judge(&event("p", &i.to_string()), now, time);
                 matches!(verdict, Verdict::Create { .. })
             })
             .count()
     };
-    assert_eq!(created(&mut broadcaster, now, 0..100), BURST as usize);
+    assert_eq!(created(&mut said, now, 0..100), BURST as usize);
     assert!(matches!(
-        broadcaster.judge(&event("q", "a"), now, time),
+        said.judge(&event("q", "a"), now, time),
         Verdict::Create { .. }
     ));
-    assert_eq!(created(&mut broadcaster, now + REFILL * 2, 100..200), 2);
+    assert_eq!(created(&mut said, now + REFILL * 2, 100..200), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_fit_is_dropped_and_counted() {
-    let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
-        Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("no server"))
-    });
-    let metrics = EventMetrics::default();
-    let client = Client::new(service, "default");
-    let (sink, _broadcaster) = new(
-        client,
-        Leadership::always(),
-        Clock::system(),
-        "id".into(),
-        metrics.clone(),
-    );
-    for i in 0..QUEUE + 7 {
+async fn warnings_that_do_not_fit_are_dropped_and_counted() {
+    let (sink, _broadcaster, _, metrics) = ends(server(Duration::ZERO).0);
+    for i in 0..queue::WARNINGS + 7 {
         sink.record(event("p", &i.to_string()));
     }
     assert_eq!(metrics.dropped.get(), 7);
+    assert!(sink.has_room(), "warnings must not hold up decisions");
 }
 
-#[test]
-fn times_have_microseconds() {
-    assert_eq!(
-        micro_time(Timestamp::from_micros(1_500_000)),
-        "1970-01-01T00:00:01.500000Z"
-    );
+#[tokio::test(start_paused = true)]
+async fn a_burst_of_placed_pods_is_told_of_whole() {
+    let (client, answered) = server(Duration::from_millis(10));
+    let (sink, broadcaster, _, metrics) = ends(client);
+    for i in 0..20_000 {
+        sink.record(placed(&i.to_string()));
+    }
+    assert!(!sink.has_room(), "there is no room for further decisions");
+    let cancel = CancellationToken::new();
+    let task = tokio::spawn(broadcaster.run(cancel.clone(), Duration::ZERO));
+    while !sink.has_room() {
+        sink.wait_for_room().await;
+    }
+    sleep(Duration::from_secs(10)).await;
+    cancel.cancel();
+    task.await.unwrap();
+    assert_eq!(answered.load(Ordering::Relaxed), 20_000);
+    assert_eq!((metrics.written.get(), metrics.dropped.get()), (20_000, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_wait_for_bindings_but_not_for_long() {
+    let (client, answered) = server(Duration::from_millis(10));
+    let (sink, broadcaster, bindings, _) = ends(client);
+    for number in 0..QUIET as u64 {
+        bindings.submit(binding(number));
+    }
+    sink.record(placed("p"));
+    tokio::spawn(broadcaster.run(CancellationToken::new(), Duration::ZERO));
+    sleep(BEHIND - Duration::from_secs(1)).await;
+    assert_eq!(answered.load(Ordering::Relaxed), 0);
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(answered.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_the_server_is_too_busy_for_is_sent_again() {
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&tries);
+    let service = tower::service_fn(move |_: http::Request<Body>| {
+        let first = counter.fetch_add(1, Ordering::Relaxed) == 0;
+        let mut answer = Response::new(Body::empty());
+        if first {
+            *answer.status_mut() = http::StatusCode::TOO_MANY_REQUESTS;
+        }
+        std::future::ready(Ok::<_, std::io::Error>(answer))
+    });
+    let (sink, broadcaster, _, metrics) = ends(Client::new(service, "default"));
+    sink.record(placed("p"));
+    tokio::spawn(broadcaster.run(CancellationToken::new(), Duration::ZERO));
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(tries.load(Ordering::Relaxed), 2);
+    assert_eq!((metrics.written.get(), metrics.dropped.get()), (1, 0));
 }

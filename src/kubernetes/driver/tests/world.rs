@@ -243,6 +243,7 @@ fn writers(
     tokio::spawn(writer.run(CancellationToken::new()));
     let (sink, broadcaster) = events::new(
         api.client(),
+        dispatcher.clone(),
         leadership.clone(),
         clock.clone(),
         "test".to_owned(),
