@@ -54,6 +54,11 @@ const CYCLES_PER_TURN: usize = 64;
 /// Cycles that take long are fewer in a row: decisions are made on what is known, and a pod or a
 /// node that comes meanwhile should not wait for longer than a person notices.
 const DECIDING_PER_TURN: Duration = Duration::from_millis(50);
+/// Effects under way with which the loop is ahead of the writers: several times what is in flight.
+const AHEAD: usize = 256;
+/// A loop that is ahead gathers what happens for so long. The API server does not carry out `AHEAD`
+/// effects in that time.
+const GATHERING: Duration = Duration::from_millis(2);
 /// The loop turns at least this often, so that its heart is seen to beat.
 const IDLE_TURN: Duration = Duration::from_secs(1);
 /// Gauges and pending counts are written this often.
@@ -162,6 +167,10 @@ impl Driver {
             };
             self.hand_over_effects();
             self.report();
+            if took && self.is_ahead() {
+                tokio::time::sleep(GATHERING).await;
+                continue;
+            }
             if took {
                 // Others on this thread have waited while a batch was decided.
                 tokio::task::yield_now().await;
@@ -273,6 +282,12 @@ impl Driver {
             }
             Phase::Syncing | Phase::Standby | Phase::CatchingUp(_) | Phase::Scheduling => {}
         }
+    }
+
+    /// Whether the writers have enough to do: what happens meanwhile is taken in at one go, since a
+    /// turn for each event costs more than the event.
+    fn is_ahead(&self) -> bool {
+        self.config.dispatcher.load() >= AHEAD
     }
 
     /// Whether what comes of a decision can be taken in.
