@@ -91,6 +91,7 @@ pub fn new(
         leadership,
         identity,
         metrics: metrics.clone(),
+        waiting: Arc::clone(&waiting),
     });
     let sink = EventSink {
         waiting: Arc::clone(&waiting),

@@ -1,6 +1,7 @@
 //! Events that wait, in the order in which they came.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -33,6 +34,8 @@ pub(super) struct Recorded {
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     queue: Mutex<Queue>,
+    /// The API server did not take the last event that it was sent.
+    fails: AtomicBool,
     arrived: Notify,
     taken: Notify,
 }
@@ -82,8 +85,18 @@ impl Waiting {
         (queue.events.len(), queue.longest(now))
     }
 
-    /// Whether decisions may go on.
+    /// Whether the API server took an event.
+    pub(super) fn note_sent(&self, taken: bool) {
+        if self.fails.swap(!taken, Ordering::Relaxed) != !taken {
+            self.taken.notify_one();
+        }
+    }
+
+    /// Whether decisions may go on. They do where events are not to be had: those are dropped then.
     pub(super) fn has_room(&self, now: Instant) -> bool {
+        if self.fails.load(Ordering::Relaxed) {
+            return true;
+        }
         let queue = self.queue.lock();
         queue.deeds() < DEEDS && queue.longest(now) < LATE
     }

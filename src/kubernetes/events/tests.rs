@@ -162,6 +162,25 @@ async fn a_burst_of_placed_pods_is_told_of_whole() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn decisions_go_on_where_the_server_takes_no_events() {
+    let service = tower::service_fn(|_: http::Request<Body>| async {
+        sleep(Duration::from_secs(1)).await;
+        let mut answer = Response::new(Body::empty());
+        *answer.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
+        Ok::<_, std::io::Error>(answer)
+    });
+    let (sink, broadcaster, _, metrics) = ends(Client::new(service, "default"));
+    for i in 0..40_000 {
+        sink.record(placed(&i.to_string()));
+    }
+    assert!(!sink.has_room());
+    tokio::spawn(broadcaster.run(CancellationToken::new(), Duration::ZERO));
+    sleep(Duration::from_secs(2)).await;
+    assert!(sink.has_room(), "decisions do not wait for events in vain");
+    assert!(metrics.dropped.get() > 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn events_wait_for_bindings_but_not_for_long() {
     let (client, answered) = server(Duration::from_millis(10));
     let (sink, broadcaster, bindings, _) = ends(client);

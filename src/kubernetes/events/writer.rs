@@ -1,5 +1,6 @@
 //! Events as requests: the bytes of their bodies, and what becomes of them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::CONTENT_TYPE;
@@ -13,6 +14,7 @@ use tracing::debug;
 use crate::engine::effect::EventKind;
 use crate::kubernetes::dispatcher::retry::{Meaning, TRIES, pause, send};
 use crate::kubernetes::events::PodEvent;
+use crate::kubernetes::events::queue::Waiting;
 use crate::kubernetes::leadership::Leadership;
 use crate::metrics::EventMetrics;
 use crate::model::pod_info::{PodKey, PodUid};
@@ -27,6 +29,7 @@ pub(super) struct Writer {
     pub(super) leadership: Leadership,
     pub(super) identity: String,
     pub(super) metrics: EventMetrics,
+    pub(super) waiting: Arc<Waiting>,
 }
 
 /// An event as the API server reads it.
@@ -97,6 +100,7 @@ impl Writer {
                 request.map_err(RequestError::BuildRequest),
             )
             .await;
+            self.waiting.note_sent(sent.is_ok());
             let Err(failure) = sent else {
                 self.metrics.written.inc();
                 return;
