@@ -182,7 +182,7 @@ impl Broadcaster {
         while writes.join_next().await.is_some() {}
     }
 
-    fn start(&mut self, recorded: Recorded, writes: &mut JoinSet<()>) {
+    fn start(&mut self, recorded: Recorded, under_way: &mut JoinSet<()>) {
         let writer = Arc::clone(&self.writer);
         let Recorded { event, time, .. } = recorded;
         match self.said.judge(&event, self.clock.now(), time) {
@@ -193,10 +193,10 @@ impl Broadcaster {
                 self.metrics.dropped.inc();
             }
             Verdict::Create { name } => {
-                writes.spawn(async move { writer.create(&event, &name, time).await });
+                under_way.spawn(async move { writer.create(&event, &name, time).await });
             }
             Verdict::Count { name, count } => {
-                writes.spawn(async move { writer.count(&event.pod, &name, count, time).await });
+                under_way.spawn(async move { writer.count(&event.pod, &name, count, time).await });
             }
         }
     }

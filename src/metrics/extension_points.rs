@@ -40,7 +40,7 @@ struct ProfileName(Arc<str>);
 #[derive(Clone, Debug)]
 pub struct ExtensionPointMetrics {
     points: Family<Labels, Histogram, fn() -> Histogram>,
-    /// DefaultPreemption is the one plugin at `PostFilter`: who is to go is all that is asked there.
+    /// `DefaultPreemption` is the one plugin at `PostFilter`: who is to go is all that is asked there.
     preemption_evaluation: Family<Evaluation, Histogram, fn() -> Histogram>,
 }
 

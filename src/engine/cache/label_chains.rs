@@ -89,12 +89,11 @@ mod tests {
             let mut places = [None; 20];
             for (labels, at) in steps {
                 let place = PodPlace(u32::try_from(at).unwrap());
-                match places[at].take() {
-                    Some(gone) => chains.remove(place, LabelSetId::of_index(gone)),
-                    None => {
-                        places[at] = Some(labels);
-                        chains.add(place, LabelSetId::of_index(labels));
-                    }
+                if let Some(gone) = places[at].take() {
+                    chains.remove(place, LabelSetId::of_index(gone));
+                } else {
+                    places[at] = Some(labels);
+                    chains.add(place, LabelSetId::of_index(labels));
                 }
                 for labels in 0..5 {
                     let wanted = places.iter().enumerate();

@@ -91,16 +91,13 @@ mod tests {
             let mut refusals = Refusals::default();
             let mut expected = BTreeMap::new();
             for (slot, reason) in steps {
-                match reason {
-                    Some(reason) => {
-                        let refusal = Rejection::unschedulable("P", format!("reason {reason}"));
-                        refusals.put(Slot(slot), refusal.clone());
-                        expected.insert(slot, refusal);
-                    }
-                    None => {
-                        refusals.remove(Slot(slot));
-                        expected.remove(&slot);
-                    }
+                if let Some(reason) = reason {
+                    let refusal = Rejection::unschedulable("P", format!("reason {reason}"));
+                    refusals.put(Slot(slot), refusal.clone());
+                    expected.insert(slot, refusal);
+                } else {
+                    refusals.remove(Slot(slot));
+                    expected.remove(&slot);
                 }
                 for slot in 0..7 {
                     prop_assert_eq!(refusals.of(Slot(slot)), expected.get(&slot));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kube::api::{GetParams, PostParams};
+use kube::core::request::Error as RequestError;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -140,11 +141,7 @@ impl Caller {
         }
     }
 
-    fn binding(
-        &self,
-        effect: &Effect,
-        node: &str,
-    ) -> Result<http::Request<Vec<u8>>, kube::core::request::Error> {
+    fn binding(&self, effect: &Effect, node: &str) -> Result<http::Request<Vec<u8>>, RequestError> {
         let (namespace, name) = (&*effect.pod.namespace, &*effect.pod.name);
         let term = self.leadership.term().map(|term| term.to_string());
         let body = Binding {
@@ -162,7 +159,7 @@ impl Caller {
                 name: node,
             },
         };
-        let body = serde_json::to_vec(&body).expect("texts must be JSON");
+        let body = serde_json::to_vec(&body).map_err(RequestError::SerializeBody)?;
         pods(effect).create_subresource("binding", name, &PostParams::default(), body)
     }
 

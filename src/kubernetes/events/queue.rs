@@ -87,7 +87,8 @@ impl Waiting {
 
     /// Whether the API server took an event.
     pub(super) fn note_sent(&self, taken: bool) {
-        if self.fails.swap(!taken, Ordering::Relaxed) != !taken {
+        let failed = self.fails.swap(!taken, Ordering::Relaxed);
+        if failed == taken {
             self.taken.notify_one();
         }
     }
