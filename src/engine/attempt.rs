@@ -285,7 +285,13 @@ impl Engine {
     /// What the attempt means for the nomination of the pod, and for those who are to go for it.
     fn nominate_anew(&mut self, info: &PodInfo, nomination: Nomination, decision: &mut Decision) {
         match nomination {
-            Nomination::Kept => self.await_victims_of_others(info),
+            Nomination::Kept => {
+                self.await_victims_of_others(info);
+                // The object of the pod may not name the node yet where room is being made.
+                if let Some(node) = self.cache.preemptions.node_of(&info.uid) {
+                    decision.nominated_node = Some(Arc::clone(node));
+                }
+            }
             Nomination::Cleared => {
                 self.cache.preemptions.end(&info.uid);
                 decision.nominated_node = None;

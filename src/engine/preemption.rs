@@ -332,6 +332,12 @@ impl Preemptions {
         }
     }
 
+    /// The node on which room is made for the pod.
+    pub(crate) fn node_of(&self, preemptor: &PodUid) -> Option<&Arc<str>> {
+        let preemption = self.by_preemptor.get(preemptor)?;
+        Some(&preemption.node)
+    }
+
     /// Whether a preemption for the pod is not over.
     fn is_known(&self, preemptor: &PodUid) -> bool {
         self.by_preemptor.contains_key(preemptor)

@@ -76,11 +76,17 @@ impl Cache {
     }
 
     /// A pod of the queue came or changed; `earlier` is the node it named before, if it was known.
-    /// A nomination of ours that its object has not named yet stays (`UpdateNominatedPod`).
+    /// A nomination of ours that its object has not named yet stays (`UpdateNominatedPod`), and so
+    /// does one for which others are on their way out, whatever older one the object names.
     pub(crate) fn update_nomination(&mut self, pod: &PodInfo, earlier: Option<&Option<Arc<str>>>) {
         let ours = self.nominator.node_of(&pod.uid);
+        let has_named =
+            |node: &Arc<str>| earlier.is_some_and(|earlier| earlier.as_ref() == Some(node));
+        let awaited = self.preemptions.node_of(&pod.uid);
+        let awaited = ours.filter(|node| awaited == Some(*node) && !has_named(node));
         let node = match (earlier, &pod.nominated_node) {
             (Some(None), None) => ours.cloned(),
+            (Some(_), _) if awaited.is_some() => awaited.cloned(),
             (_, named) => named.clone(),
         };
         if node.is_some() || ours.is_some() {
