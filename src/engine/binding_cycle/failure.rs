@@ -142,6 +142,7 @@ impl Engine {
             self.known.remove(&info.key);
         }
         if let Some(queued) = binding.queued {
+            self.cache.preemptions.forget(uid);
             self.cache.vocabulary.release_pod(&queued.info);
         } else {
             self.forget_pending(uid);

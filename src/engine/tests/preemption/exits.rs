@@ -178,3 +178,47 @@ fn a_failed_eviction_wakes_the_preemptor() {
         assert!(driver.evictions().is_empty(), "the last one stays");
     }
 }
+
+#[test]
+fn room_is_held_by_who_waits_for_it_before_the_watch_shows_the_nomination() {
+    let (mut driver, victims, preemptor) = scene(2);
+    driver.preempt();
+    for victim in &victims {
+        driver.pod(&leaving(victim));
+    }
+    driver.delete(&victims[0]);
+    driver.wait(Duration::from_secs(10));
+    // Its object names no node yet.
+    let decision = driver.schedule().unwrap();
+    assert_eq!(decision.nominated_node.as_deref(), Some("n"));
+    assert_eq!(driver.place(&preemptor), Some(Place::Unschedulable));
+    driver.pod(&pod("lesser", 5));
+    assert!(driver.message().contains("Insufficient cpu"));
+}
+
+#[test]
+fn an_older_nomination_that_the_watch_brings_late_takes_no_room_away() {
+    let (mut driver, victims, preemptor) = scene(1);
+    driver.preempt();
+    driver.pod(&leaving(&victims[0]));
+    let uid = PodUid::of(&preemptor.object());
+    let node = |driver: &Driver| driver.engine.cache().nominator.node_of(&uid).cloned();
+    driver.pod(&nominated(&preemptor, "m"));
+    assert_eq!(node(&driver).as_deref(), Some("n"));
+    driver.pod(&nominated(&preemptor, "n"));
+    assert_eq!(node(&driver).as_deref(), Some("n"));
+    // Now somebody takes it away.
+    driver.pod(&preemptor);
+    assert_eq!(node(&driver), None);
+}
+
+#[test]
+fn nothing_is_remembered_of_a_preemptor_that_is_gone_when_it_is_bound() {
+    let (mut driver, victims, _) = scene(1);
+    driver.preempt();
+    driver.delete(&victims[0]);
+    assert_eq!(driver.placed(), "n");
+    driver.fail_binding(FailureKind::Gone);
+    let preemptions = &driver.engine.cache().preemptions;
+    assert!(preemptions.is_empty(), "{preemptions:?}");
+}
