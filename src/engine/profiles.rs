@@ -81,6 +81,7 @@ impl Engine {
             .pods()
             .filter(|(pod, _)| self.profiles.get(&pod.info.scheduler_name).is_none())
             .map(|(pod, _)| pod.info.uid.clone())
+            .filter(|uid| !self.bindings.contains(uid))
             .collect();
         for uid in orphans {
             self.forget_pending(&uid);

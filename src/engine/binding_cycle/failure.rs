@@ -113,6 +113,10 @@ impl Engine {
             Some(queued) => queue.put_back(now, queued, rejectors, &plugins),
             None => queue.requeue(now, uid, rejectors, &plugins),
         }
+        if self.profiles.get(&info.scheduler_name).is_none() {
+            // Its profile went while it was on its way: nobody here decides about it any more.
+            self.forget_pending(uid);
+        }
         // After the pod is back, so that the room it frees does not wake itself by hint.
         self.assigned_pod_gone(Some(binding.node), &info);
         self.report_failure(&info, reason, &message, None);

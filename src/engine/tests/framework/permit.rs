@@ -144,3 +144,19 @@ fn a_pod_that_is_deleted_while_it_waits_is_let_go_at_once() {
     driver.assert_empty();
     assert_eq!(log.lock().unwrap().len(), 2, "nothing is undone twice");
 }
+
+#[test]
+fn a_pod_whose_profile_goes_while_it_waits_is_let_alone_when_it_comes_back() {
+    let (mut driver, member, _) = waiting();
+    driver
+        .engine
+        .handle(ClusterEvent::ProfilesChanged(Vec::new()));
+    // The profile that placed it goes on holding it.
+    assert_eq!(driver.place(&member), Some(Place::InFlight));
+    assert_eq!(driver.engine.cache_size().assumed_pods, 1);
+    driver.wait(LIMIT);
+    assert_eq!(driver.place(&member), None);
+    assert_eq!(driver.engine.cache_size().assumed_pods, 0);
+    driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+    driver.assert_empty();
+}
