@@ -316,7 +316,9 @@ impl Engine {
             return;
         };
         let pod = PodView::new(info, &self.cache.vocabulary);
-        let extenders = &mut binding.profile.extenders.iter();
+        // Nobody binds to a node that is gone meanwhile.
+        let is_there = self.cache.snapshot().node(&binding.node).is_some();
+        let mut extenders = binding.profile.extenders.iter().filter(|_| is_there);
         let Some(binder) = extenders.find(|e| e.binds() && e.is_interested(&pod)) else {
             return self.bind_by_plugins(uid);
         };

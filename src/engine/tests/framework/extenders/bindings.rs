@@ -69,3 +69,19 @@ fn nobody_binds_when_another_replica_leads() {
     let actions = driver.actions();
     assert!(!actions.iter().any(|(_, name)| *name == "pod_binding"));
 }
+
+#[test]
+fn it_is_not_asked_to_bind_to_a_node_that_is_gone_meanwhile() {
+    let mut driver = Driver::new([small("a")]).with_probes(&[working("work")], &binding(false));
+    driver.pod(&asked("p"));
+    driver.placed();
+    let nominating = driver.action("pod_status_patch");
+    driver.effects.clear();
+    driver
+        .engine
+        .handle(ClusterEvent::NodeDeleted(Arc::new(small("a").object())));
+    driver.complete(nominating, done());
+    let names: Vec<_> = driver.actions().into_iter().map(|(_, name)| name).collect();
+    assert!(!names.contains(&"extender_binding"), "{names:?}");
+    assert_eq!(driver.place(&asked("p")), Some(Place::Backoff));
+}
