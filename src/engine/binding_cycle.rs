@@ -30,7 +30,7 @@ use crate::engine::framework::profile::Profile;
 use crate::engine::framework::reservations::Reservations;
 use crate::engine::framework::{CycleState, PluginName};
 use crate::engine::observer::{ObservedPoint, StatusCode};
-use crate::engine::queue::QueuedPod;
+use crate::engine::queue::{QueuedPod, target_pod_change};
 use crate::model::map::IdMap;
 use crate::model::objects::Pod;
 use crate::model::pod_info::{PodInfo, PodUid};
@@ -227,7 +227,8 @@ impl Engine {
         self.advance(&uid, id, outcome);
     }
 
-    /// A newer version of a pod on its way, still without a node.
+    /// A newer version of a pod on its way, still without a node. What changed while it is held at
+    /// `Permit` counts if it comes back; upstream forgets it.
     pub(super) fn update_binding(&mut self, pod: &Pod, uid: &PodUid) {
         let Ok(info) = self.cache.vocabulary.compile_pod(pod) else {
             return;
@@ -238,7 +239,13 @@ impl Engine {
         } else {
             let now = self.now;
             let (queue, plugins) = self.queue_and_plugins();
-            queue.update(now, info, None, &plugins)
+            let vocabulary = &plugins.cache.vocabulary;
+            let change = queue.get(uid).and_then(|queued| {
+                let old = (&queued.info, &**vocabulary.pod_class(queued.info.class));
+                let new = (&info, &**vocabulary.pod_class(info.class));
+                target_pod_change(old, new)
+            });
+            queue.update(now, info, change, &plugins)
         };
         if let Some(earlier) = earlier {
             self.cache.vocabulary.release_pod(&earlier);

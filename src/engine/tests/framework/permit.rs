@@ -94,6 +94,20 @@ fn a_pod_that_waited_too_long_goes_back_with_the_reason_and_frees_the_room() {
     driver.assert_empty();
 }
 
+#[test]
+fn a_pod_that_changed_while_it_waited_is_tried_again() {
+    let mut driver = driver(&["gang"]);
+    let member = make_pod("member").request("cpu", "1");
+    driver.pod(&member);
+    driver.placed();
+    driver.pod(&member.clone().label("changed", "yes"));
+    assert_eq!(driver.engine.cache_size().pods, 1);
+    driver.wait(LIMIT);
+    assert_eq!(driver.place(&member), Some(Place::Backoff));
+    driver.delete(&member);
+    driver.assert_empty();
+}
+
 /// A pod that waits, and the calls of the plugin that holds it.
 fn waiting() -> (Driver, PodBuilder, Arc<Mutex<Vec<String>>>) {
     let probe = Probe {
