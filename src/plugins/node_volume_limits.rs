@@ -199,7 +199,9 @@ impl FilterPlugin for NodeVolumeLimits {
 
 impl EnqueueExtensions for NodeVolumeLimits {
     fn events_to_register(&self) -> &[ClusterEventKind] {
-        const EVENTS: [ClusterEventKind; 5] = [
+        const EVENTS: [ClusterEventKind; 6] = [
+            // Upstream hears of drivers on it only, which may be known before the node.
+            ClusterEventKind::new(EventResource::Node, ActionType::ADD),
             ClusterEventKind::new(EventResource::CsiNode, ActionType::ADD),
             ClusterEventKind::new(EventResource::CsiNode, ActionType::UPDATE),
             ClusterEventKind::new(EventResource::AssignedPod, ActionType::DELETE),
@@ -223,6 +225,7 @@ impl EnqueueExtensions for NodeVolumeLimits {
             (EventResource::AssignedPod, _) => {
                 change.other.is_none_or(had_volumes) && change.node.is_some_and(may_fit)
             }
+            (EventResource::Node, _) => change.node.is_some_and(may_fit),
             (EventResource::CsiNode, Some(key))
                 if !change.event.action.intersects(ActionType::ADD) =>
             {

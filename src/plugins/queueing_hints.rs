@@ -95,7 +95,9 @@ fn expected(plugin: &str) -> Option<Vec<(EventResource, ActionType)>> {
             (R::Node, A::ADD),
             (R::PersistentVolumeClaim, A::ADD),
         ],
+        // Upstream does not hear of nodes.
         "NodeVolumeLimits" => vec![
+            (R::Node, A::ADD),
             (R::CsiNode, KEPT),
             (R::AssignedPod, A::DELETE),
             (R::PersistentVolumeClaim, A::ADD),

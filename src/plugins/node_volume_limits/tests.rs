@@ -222,6 +222,7 @@ fn pods_without_volumes_that_may_count_are_not_judged() {
 fn pods_are_tried_again_when_the_node_has_room_for_their_volumes() {
     let limit_changed = ClusterEventKind::new(EventResource::CsiNode, ActionType::UPDATE);
     let pod_deleted = ClusterEventKind::new(EventResource::AssignedPod, ActionType::DELETE);
+    let node_added = ClusterEventKind::new(EventResource::Node, ActionType::ADD);
     let claim_added = ClusterEventKind::new(EventResource::PersistentVolumeClaim, ActionType::ADD);
     let (node, made) = (ObjectKey::new("", "n"), ObjectKey::new("default", "p-e"));
     for (limit, room) in [(1, QueueingHint::Skip), (2, QueueingHint::Queue)] {
@@ -231,6 +232,7 @@ fn pods_are_tried_again_when_the_node_has_room_for_their_volumes() {
         let hint = |event, node, key| cluster.hint(&NodeVolumeLimits, event, node, key);
         assert_eq!(hint(limit_changed, None, Some(&node)), room);
         assert_eq!(hint(pod_deleted, Some("n"), None), room);
+        assert_eq!(hint(node_added, Some("n"), None), room);
         assert_eq!(hint(claim_added, None, Some(&made)), QueueingHint::Skip);
     }
     let ephemeral = make_pod("p").spec(json!({"volumes": [{"name": "e", "ephemeral": {}}]}));
