@@ -5,14 +5,18 @@
 //! it shares nothing with the columns, counters and indices that it checks but the meaning of a
 //! single pod's requests ([`pod_requests`](crate::model::requests::pod_requests)).
 //!
-//! It costs O(cluster × terms) and is meant for tests and simulations.
+//! It costs O(cluster × terms) and is meant for tests and simulations; [`Auditor::audit_places`] is
+//! the part that costs O(cluster).
 
 mod bounds;
 mod expected;
+mod leftovers;
 mod nodes;
 mod placement;
 mod places;
+mod preemptions;
 mod readings;
+mod reservations;
 mod selector;
 mod terms;
 #[cfg(test)]
@@ -20,7 +24,7 @@ mod tests;
 mod topology;
 mod vocabulary;
 
-pub use placement::audit_placement;
+pub use leftovers::audit_leftovers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -49,6 +53,20 @@ pub struct Truth {
     pub placed: BTreeMap<PodUid, Placement>,
     /// Effects that were handed over and have not been reported yet.
     pub under_way: BTreeSet<EffectId>,
+    /// The nodes on which pods without a node hold room; all others hold none.
+    pub nominations: BTreeMap<PodUid, Nominated>,
+    /// The version that objects had after the engine had them written, each as
+    /// [`Reserved::object`](crate::engine::framework::reservations::Reserved::object).
+    pub written: BTreeMap<String, u64>,
+}
+
+/// Where a pod without a node holds room.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nominated {
+    /// By what its object said last, or by what was decided since.
+    pub node: Option<String>,
+    /// Or there: it was decided, and the object has named older nominations only.
+    pub decided: Option<String>,
 }
 
 /// A decision that the watch has not confirmed yet.
@@ -101,18 +119,41 @@ pub struct Auditor(Readings);
 impl Auditor {
     /// Everything about `engine` that does not agree with `truth`, or not with itself.
     pub fn audit(&mut self, engine: &Engine, truth: &Truth) -> Vec<Finding> {
-        self.0.read(truth);
-        audit(engine, truth, &self.0)
+        let mut findings = self.audit_order(engine, truth);
+        let expected = Expected::of(truth, &self.0);
+        nodes::audit(engine, &expected, &mut findings);
+        topology::audit(engine, truth, &expected, &mut findings);
+        vocabulary::audit(engine, &mut findings);
+        findings.0
     }
-}
 
-fn audit(engine: &Engine, truth: &Truth, readings: &Readings) -> Vec<Finding> {
-    let mut findings = Findings::default();
-    let expected = Expected::of(truth, readings);
-    places::audit(engine, truth, readings, &mut findings);
-    nodes::audit(engine, &expected, &mut findings);
-    topology::audit(engine, truth, &expected, &mut findings);
-    vocabulary::audit(engine, &mut findings);
-    bounds::audit(engine, truth, &mut findings);
-    findings.0
+    /// Why the node called `node` does not take `pod` by what the engine was told, `others` being on
+    /// it beside the pods of `truth`: no room, a port in use, a taint, a cordon, a label that is
+    /// missing. Only for profiles that filter by all of these.
+    pub fn audit_placement<'a>(
+        &mut self,
+        truth: &'a Truth,
+        pod: &Pod,
+        node: &'a str,
+        others: impl IntoIterator<Item = &'a Pod>,
+    ) -> Vec<Finding> {
+        self.0.read(truth);
+        placement::audit(&self.0, truth, pod, node, others)
+    }
+
+    /// The part that is cheap, without any recount: where each pod is, what is waited for, whose
+    /// room is held, and what is bounded.
+    pub fn audit_places(&mut self, engine: &Engine, truth: &Truth) -> Vec<Finding> {
+        self.audit_order(engine, truth).0
+    }
+
+    fn audit_order(&mut self, engine: &Engine, truth: &Truth) -> Findings {
+        self.0.read(truth);
+        let mut findings = Findings::default();
+        places::audit(engine, truth, &self.0, &mut findings);
+        preemptions::audit(engine, truth, &mut findings);
+        reservations::audit(engine, truth, &mut findings);
+        bounds::audit(engine, truth, &mut findings);
+        findings
+    }
 }

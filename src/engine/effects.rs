@@ -68,6 +68,12 @@ impl Effects {
         self.owners.iter().map(|(id, uid)| (*id, uid))
     }
 
+    /// How many questions of the pod are not answered yet.
+    pub(super) fn open_questions(&self, uid: &PodUid) -> usize {
+        let open = self.questions.keys();
+        open.filter(|id| self.owners.get(*id) == Some(uid)).count()
+    }
+
     /// What was asked by `id`, once.
     pub(super) fn asked(&mut self, id: EffectId) -> Option<Question> {
         self.questions.swap_remove(&id)

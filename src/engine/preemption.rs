@@ -17,7 +17,10 @@
 
 mod execution;
 mod history;
+mod view;
 mod wake;
+
+pub(super) use view::{PreemptionView, RememberedView, StageView};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -23,6 +23,11 @@ impl Profiles {
         self.running.get(scheduler_name)
     }
 
+    /// All of them, those that went included.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Profile>> {
+        self.running.values().chain(&self.retired)
+    }
+
     /// The plugins called `name` of all profiles.
     pub(super) fn running_plugins(&self, name: PluginName) -> impl Iterator<Item = &dyn Plugin> {
         self.running

@@ -21,6 +21,16 @@ pub(super) struct Ask<'a> {
 }
 
 impl Engine {
+    /// The plugins that the queue asks.
+    pub(super) fn plugins(&self) -> Ask<'_> {
+        Ask {
+            profiles: &self.profiles,
+            cache: &self.cache,
+            observer: &*self.observer,
+            gone: None,
+        }
+    }
+
     /// The queue, and the plugins that it asks.
     pub(super) fn queue_and_plugins(&mut self) -> (&mut SchedulingQueue, Ask<'_>) {
         let plugins = Ask {

@@ -70,6 +70,11 @@ impl Suspensions {
         self.suspended.keys()
     }
 
+    /// The questions of the attempt that are not answered yet.
+    pub(super) fn open(&self, uid: &PodUid) -> usize {
+        self.suspended.get(uid).map_or(0, |attempt| attempt.open)
+    }
+
     /// The attempts whose answers have come.
     pub(super) fn resumable(&self) -> impl Iterator<Item = &PodUid> {
         self.resumable.iter()

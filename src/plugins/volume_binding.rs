@@ -30,7 +30,7 @@ use crate::engine::framework::extension_points::{
     PreFilterPlugin, PreFilterVerdict, PreScorePlugin, PreScoreVerdict, Refusal, ReservePlugin,
     ScorePlugin, WaitTime,
 };
-use crate::engine::framework::reservations::Reservations;
+use crate::engine::framework::reservations::{Reservations, Reserved};
 use crate::engine::framework::{
     CycleState, Plugin, PluginError, PluginName, Rejection, RejectionKind,
 };
@@ -266,6 +266,16 @@ impl ReservePlugin for VolumeBinding {
         if let Some(binding) = state.read::<BindingVolumes>() {
             binding.restore(reservations.book::<AssumedVolumes>());
         }
+    }
+
+    fn reserved(&self, cluster: &Snapshot<'_>) -> Vec<Reserved> {
+        let book = cluster.reservations().read::<AssumedVolumes>();
+        book.map_or_else(Vec::new, |book| book.reserved(cluster.listers()))
+    }
+
+    fn reserved_by(&self, state: &CycleState, cluster: &Snapshot<'_>) -> Vec<Reserved> {
+        let binding = state.read::<BindingVolumes>();
+        binding.map_or_else(Vec::new, |binding| binding.reserved(cluster.listers()))
     }
 }
 

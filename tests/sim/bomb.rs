@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bayplan::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use bayplan::engine::framework::class_plugin::ClassPlugin;
 use bayplan::engine::framework::extension_points::{
     FilterPlugin, FilterVerdict, PermitDecision, PermitPlugin, PermitVerdict, PreEnqueuePlugin,
 };
@@ -38,6 +39,25 @@ impl Plugin for Bomb {
 
     fn as_permit(&self) -> Option<&dyn PermitPlugin> {
         Some(self)
+    }
+
+    fn as_class_plugin(&self) -> Option<&dyn ClassPlugin> {
+        Some(self)
+    }
+}
+
+impl ClassPlugin for Bomb {
+    fn outcome_of_labels(
+        &self,
+        _: &mut CycleState,
+        pod: &PodView<'_>,
+        _: &Snapshot<'_>,
+        outcome: &mut Vec<u64>,
+    ) {
+        let value = pod.symbols.get(LABEL).and_then(|key| pod.labels.get(key));
+        let value = value.map(|value| pod.symbols.text(value));
+        let mut points = (1..).zip(POINTS);
+        outcome.extend(points.find_map(|(number, point)| (value == Some(point)).then_some(number)));
     }
 }
 

@@ -41,14 +41,14 @@ fn sync_claims(api: &mut ApiServer, dice: &mut Dice, eagerness: usize) {
         if !dice.chance(eagerness) {
             continue;
         }
-        let Some(claim) = api.get(Kind::PersistentVolumeClaim, &key).cloned() else {
+        let claim = api.get(Kind::PersistentVolumeClaim, &key);
+        let unbound = claim.filter(|claim| {
+            text(claim, "/spec/volumeName").is_empty()
+                && claim["metadata"]["deletionTimestamp"].is_null()
+        });
+        let Some(claim) = unbound.cloned() else {
             continue;
         };
-        if !text(&claim, "/spec/volumeName").is_empty()
-            || !claim["metadata"]["deletionTimestamp"].is_null()
-        {
-            continue;
-        }
         let reserved = api
             .list(Kind::PersistentVolume)
             .find(|(_, volume)| is_reserved(volume, &claim));

@@ -9,11 +9,12 @@ use bayplan::engine::effect::{
     Effect, EffectAction, EffectFailure, EffectId, EffectOutcome, Eviction, FailureKind,
     StatusPatch,
 };
-use bayplan::engine::framework::extender::Answer;
+use bayplan::engine::framework::extender::Question;
 use bayplan::model::pod_info::PodUid;
 use serde_json::{Value, json};
 
 use crate::api_server::{ApiServer, Kind, Refused, text};
+use crate::extenders;
 use crate::generator::dice::Dice;
 
 /// What becomes of a call.
@@ -99,9 +100,11 @@ impl Executor {
 
     /// Takes an effect over. Gives what ended without being sent, and the call that starts.
     pub(crate) fn submit(&mut self, mut effect: Effect) -> (Option<Ended>, Option<Started>) {
+        if let EffectAction::Ask(question) = &effect.action {
+            return (Some(self.ask(&effect, question)), None);
+        }
         let calls = self.by_pod.entry(effect.uid.clone()).or_default();
         let is_patch = matches!(effect.action, EffectAction::PatchStatus(_));
-        let is_binding = |effect: &Effect| matches!(effect.action, EffectAction::Bind { .. });
         if is_binding(&effect) && calls.in_flight.as_ref().is_some_and(is_binding) {
             let finding = format!("pod {} is bound while a binding is under way", effect.pod);
             self.findings.push(finding);
@@ -119,7 +122,10 @@ impl Executor {
                 (EffectAction::PatchStatus(before), EffectAction::PatchStatus(after)) => {
                     merge(before, after);
                 }
-                (EffectAction::Bind { .. }, EffectAction::PatchStatus(_)) => {
+                (
+                    EffectAction::Bind { .. } | EffectAction::BindByExtender { .. },
+                    EffectAction::PatchStatus(_),
+                ) => {
                     calls.queued = Some(earlier);
                     return (Some(superseded(effect.id)), None);
                 }
@@ -130,6 +136,24 @@ impl Executor {
         let uid = effect.uid.clone();
         calls.queued = Some(effect);
         (replaced, self.start(&uid))
+    }
+
+    /// Asks an extender. Questions wait for nobody and nobody waits for them.
+    fn ask(&self, effect: &Effect, question: &Question) -> Ended {
+        let mut dice = self.dice(effect.id, 4);
+        let mut after = delay(&mut dice);
+        let answer = if dice.chance(self.faults) {
+            let (answer, longer) = extenders::nonsense(question, &mut dice);
+            after += longer;
+            answer
+        } else {
+            extenders::answer(question, &effect.pod)
+        };
+        Ended {
+            id: effect.id,
+            outcome: EffectOutcome::Answered(answer),
+            after,
+        }
     }
 
     /// Starts the next call of the pod, if none is in flight.
@@ -221,8 +245,7 @@ impl Executor {
             EffectAction::PatchStatus(patch) => patch_status(effect, patch, api),
             EffectAction::Evict(eviction) => evict(effect, eviction, api),
             EffectAction::BindVolumes(writes) => bind_volumes(writes, api),
-            EffectAction::Ask(_) => EffectOutcome::Answered(Answer::Failed("down".to_owned())),
-            EffectAction::PreBind(_) | EffectAction::RecordEvent(_) => DONE,
+            EffectAction::Ask(_) | EffectAction::PreBind(_) | EffectAction::RecordEvent(_) => DONE,
         }
     }
 
@@ -243,6 +266,13 @@ impl Executor {
             Err(Refused::Conflict) => failed(FailureKind::Unavailable, "the pod has gates"),
         }
     }
+}
+
+fn is_binding(effect: &Effect) -> bool {
+    matches!(
+        effect.action,
+        EffectAction::Bind { .. } | EffectAction::BindByExtender { .. }
+    )
 }
 
 fn superseded(id: EffectId) -> Ended {

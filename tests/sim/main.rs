@@ -15,8 +15,11 @@ mod conformance {
     pub(crate) mod generator;
 }
 mod controllers;
+mod doorkeeper;
 mod executor;
+mod extenders;
 mod judge;
+mod nominations;
 mod pool;
 mod replica;
 mod run;

@@ -9,6 +9,8 @@ use bayplan::sim::{self, NamedDocument};
 use serde_json::{Value, json};
 
 use crate::api_server::{Kind, text};
+use crate::extenders;
+use crate::generator::dice::Dice;
 use crate::generator::families::Families;
 use crate::generator::{Size, generate};
 
@@ -59,6 +61,7 @@ impl Pool {
             value,
         });
         let objects = sim::complete(documents.collect()).map_err(|error| error.to_string())?;
+        let mut dice = Dice::new(seed ^ 0xe87e);
         let mut pool = Self {
             nodes: Vec::new(),
             pods: Vec::new(),
@@ -72,13 +75,17 @@ impl Pool {
                 Some(Kind::Pod) => pool.pods.push(object),
                 Some(_) => pool.others.push(object),
                 None if object["kind"] == "SchedulerProfile" => {
-                    pool.profiles.push(effective(object["spec"].clone())?);
+                    let mut spec = object["spec"].clone();
+                    spec["extenders"] = extenders::draw(&mut dice);
+                    pool.profiles.push(effective(spec)?);
                 }
                 None => {}
             }
         }
         if pool.profiles.is_empty() {
-            pool.profiles.push(pool.default.clone());
+            let extenders = extenders::draw(&mut dice);
+            let spec = json!({"schedulerName": DEFAULT_NAME, "extenders": extenders});
+            pool.profiles.push(effective(spec)?);
         }
         for pod in &mut pool.pods {
             if text(pod, "/spec/schedulerName").is_empty() {

@@ -1,6 +1,8 @@
 //! A scheduler as its driver runs it: an engine, what it was told, and the way back after a panic.
 //!
-//! Every call is followed by an audit against what the replica was told.
+//! Every call is followed by an audit against what the replica was told: always by the cheap part, in
+//! which nothing is counted anew, and by the whole after one call in [`AUDITED`], by chance, after
+//! each call that comes with a fault, and at the end.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,9 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bayplan::apis::effective_profile::EffectiveProfile;
-use bayplan::engine::audit::{Auditor, Placement, Truth, audit_placement};
+use bayplan::engine::audit::{Auditor, Placement, Truth};
 use bayplan::engine::cache::listers::ObjectEvent;
 use bayplan::engine::decision::{Decision, Outcome};
+use bayplan::engine::effect::volumes::VolumeWrites;
 use bayplan::engine::effect::{Effect, EffectAction, EffectId, EffectOutcome, FailureKind};
 use bayplan::engine::event::ClusterEvent;
 use bayplan::engine::set_aside::SetAside;
@@ -22,10 +25,16 @@ use bayplan::model::timestamp::Timestamp;
 use bayplan::plugins::registry::Registry;
 
 use crate::bomb;
+use crate::doorkeeper;
+use crate::generator::dice::Dice;
+use crate::nominations::Nominations;
 use crate::watches::namespace_event;
 
 /// Two panics within this time end the process.
 const PANIC_WINDOW: Duration = Duration::from_mins(1);
+
+/// Of so many calls one is followed by the whole audit.
+const AUDITED: usize = 8;
 
 /// What the watches have brought.
 #[derive(Debug, Default)]
@@ -35,6 +44,14 @@ struct Store {
     namespaces: BTreeMap<String, Arc<Namespace>>,
 }
 
+/// An effect under way.
+#[derive(Debug)]
+struct UnderWay {
+    uid: PodUid,
+    is_binding: bool,
+    writes: Option<Arc<VolumeWrites>>,
+}
+
 /// A scheduler.
 #[derive(Debug)]
 pub(crate) struct Replica {
@@ -42,15 +59,17 @@ pub(crate) struct Replica {
     now: Timestamp,
     set_aside: SetAside,
     store: Store,
-    /// Decisions and effects of the engine; the objects are filled in for each audit.
-    placed: BTreeMap<PodUid, Placement>,
-    /// Effects under way: whether it is a binding.
-    under_way: BTreeMap<EffectId, (PodUid, bool)>,
+    /// What the engine must know; objects are taken from the store when that has changed.
+    truth: Truth,
+    store_has_changed: bool,
+    under_way: BTreeMap<EffectId, UnderWay>,
     /// Pods of which a binding said that they are gone or elsewhere: the watch has yet to say so.
     lost: BTreeSet<PodUid>,
     profiles: Vec<EffectiveProfile>,
     last_panic: Option<Timestamp>,
     auditor: Auditor,
+    /// Which calls are followed by the whole audit.
+    dice: Dice,
     /// Handed over by the engine, not yet taken by the executor.
     effects: Vec<Effect>,
     findings: Vec<String>,
@@ -85,12 +104,14 @@ impl Replica {
             now,
             set_aside: SetAside::default(),
             store: Store::default(),
-            placed: BTreeMap::new(),
+            truth: Truth::default(),
+            store_has_changed: true,
             under_way: BTreeMap::new(),
             lost: BTreeSet::new(),
             profiles,
             last_panic: None,
             auditor: Auditor::default(),
+            dice: Dice::new(config.seed ^ 0xa0d1),
             effects: Vec::new(),
             findings: Vec::new(),
             rescued: 0,
@@ -143,6 +164,7 @@ impl Replica {
             match Registry.build(profile, 1, self.engine.symbols_mut()) {
                 Ok(mut profile) => {
                     bomb::plant(&mut profile);
+                    doorkeeper::plant(&mut profile);
                     built.push(profile);
                 }
                 Err(error) => self.findings.push(error.to_string()),
@@ -150,6 +172,7 @@ impl Replica {
         }
         self.engine.handle(ClusterEvent::ProfilesChanged(built));
         self.lost.clear();
+        self.store_has_changed = true;
         // Pods of a new profile were passed over so far.
         let pods = self.store.pods.values().cloned().collect();
         self.admit(ClusterEvent::PodsResynced(pods));
@@ -157,6 +180,14 @@ impl Replica {
 
     fn admit(&mut self, event: ClusterEvent) {
         if let Some(event) = self.set_aside.admit(event) {
+            let placed = &self.truth.placed;
+            let is_placed = |uid: &PodUid| placed.contains_key(uid);
+            let names = |pod: &Pod| {
+                let mut profiles = self.profiles.iter();
+                profiles.any(|profile| profile.scheduler_name == pod.profile_name())
+            };
+            let mut nominations = Nominations(&mut self.truth.nominations);
+            nominations.take_in(&event, &self.engine, is_placed, names);
             self.engine.handle(event);
         }
     }
@@ -165,6 +196,7 @@ impl Replica {
     pub(crate) fn tell(&mut self, event: ClusterEvent) -> Came {
         self.trace(|| format!("told {}", described(&event)));
         self.store.take_in(&event);
+        self.store_has_changed = true;
         self.find(&event);
         self.forget_placements();
         self.call_self(|replica| replica.admit(event))
@@ -173,18 +205,50 @@ impl Replica {
     /// Tells how an effect ended.
     pub(crate) fn complete(&mut self, id: EffectId, outcome: EffectOutcome) -> Came {
         self.trace(|| format!("{id:?} ended: {outcome:?}"));
-        if let Some((uid, is_binding)) = self.under_way.remove(&id) {
+        self.truth.under_way.remove(&id);
+        if let Some(ended) = self.under_way.remove(&id) {
+            self.note_written(ended.writes.as_deref(), &outcome);
+            let (uid, is_binding) = (ended.uid, ended.is_binding);
             let is_over = matches!(&outcome, EffectOutcome::Failed(failure)
                 if matches!(failure.kind, FailureKind::AlreadyBound | FailureKind::Gone));
             let is_done = matches!(outcome, EffectOutcome::Done { .. });
+            let placed = &mut self.truth.placed;
             if is_binding && is_over {
-                self.placed.remove(&uid);
-                self.lost.insert(uid);
-            } else if let Some(placement) = self.placed.get_mut(&uid).filter(|_| is_binding) {
+                // Unless the watch has said already what became of it.
+                if placed.remove(&uid).is_some() {
+                    self.lost.insert(uid);
+                    self.store_has_changed = true;
+                }
+            } else if let Some(placement) = placed.get_mut(&uid).filter(|_| is_binding) {
                 placement.is_bound |= is_done;
             }
         }
-        self.call(|engine| engine.handle(ClusterEvent::EffectCompleted { id, outcome }))
+        let is_fault = !matches!(
+            outcome,
+            EffectOutcome::Done { .. } | EffectOutcome::Written(_) | EffectOutcome::Answered(_)
+        );
+        let came = self.call(|engine| engine.handle(ClusterEvent::EffectCompleted { id, outcome }));
+        if is_fault && came == Came::Back {
+            self.audit_all();
+        }
+        came
+    }
+
+    fn note_written(&mut self, writes: Option<&VolumeWrites>, outcome: &EffectOutcome) {
+        let (Some(writes), EffectOutcome::Written(versions)) = (writes, outcome) else {
+            return;
+        };
+        let volumes = writes.volumes.iter().map(|write| &write.volume.key);
+        let volumes = volumes.map(|key| format!("volume {}", key.name));
+        let claims = writes.claims.iter().map(|write| &write.claim.key);
+        let objects = volumes.chain(claims.map(|key| format!("claim {key}")));
+        let written = objects.zip(versions);
+        let written = written.filter_map(|(object, version)| Some((object, (*version)?)));
+        for (object, version) in written {
+            // Answers may come in another order.
+            let newest = self.truth.written.entry(object).or_default();
+            *newest = version.max(*newest);
+        }
     }
 
     /// Runs one cycle, if a pod is ready.
@@ -207,6 +271,9 @@ impl Replica {
 
     fn note_decision(&mut self, decision: &Decision, ours_on: impl FnOnce(&str) -> Vec<Pod>) {
         self.attempts += 1;
+        let pod = self.store.pods.get(&decision.pod);
+        let is_terminating = pod.is_some_and(|pod| pod.metadata.deletion_timestamp.is_some());
+        Nominations(&mut self.truth.nominations).decided(decision, is_terminating);
         self.trace(|| format!("{} {:?}", decision.pod, decision.outcome));
         let Outcome::Scheduled { node } = &decision.outcome else {
             return;
@@ -218,9 +285,10 @@ impl Replica {
                 .push(format!("pod {pod} ({uid}) was placed and is gone"));
         };
         if self.filters_all(&decision.profile) {
-            let truth = self.truth();
+            self.bring_up_to_date();
             let ours = ours_on(node);
-            let found = audit_placement(&truth, &pod, node, &ours);
+            let auditor = &mut self.auditor;
+            let found = auditor.audit_placement(&self.truth, &pod, node, &ours);
             self.findings
                 .extend(found.into_iter().map(|finding| finding.0));
         }
@@ -230,6 +298,7 @@ impl Replica {
             is_bound: false,
         };
         if self
+            .truth
             .placed
             .insert(decision.uid.clone(), placement)
             .is_some()
@@ -274,8 +343,11 @@ impl Replica {
             Err(panic) => self.recover(&*panic),
         };
         self.take_out();
-        if came != Came::Ended {
-            self.audit();
+        match came {
+            Came::Back => self.audit(),
+            // What was rebuilt is looked at as a whole.
+            Came::Recovered => self.audit_all(),
+            Came::Ended => {}
         }
         came
     }
@@ -301,14 +373,27 @@ impl Replica {
             if let EffectAction::RecordEvent(record) = &effect.action {
                 self.trace(|| format!("event of {}: {}", effect.pod, record.note));
                 if record.reason == "FailedScheduling" {
-                    self.placed.remove(&effect.uid);
+                    self.truth.placed.remove(&effect.uid);
                 }
                 continue;
             }
             self.trace(|| format!("{:?} of {}: {:?}", effect.id, effect.pod, effect.action));
-            let is_binding = matches!(effect.action, EffectAction::Bind { .. });
-            self.under_way
-                .insert(effect.id, (effect.uid.clone(), is_binding));
+            let is_binding = matches!(
+                effect.action,
+                EffectAction::Bind { .. } | EffectAction::BindByExtender { .. }
+            );
+            let writes = match &effect.action {
+                EffectAction::BindVolumes(writes) => Some(Arc::clone(writes)),
+                _ => None,
+            };
+            let uid = effect.uid.clone();
+            let under_way = UnderWay {
+                uid,
+                is_binding,
+                writes,
+            };
+            self.under_way.insert(effect.id, under_way);
+            self.truth.under_way.insert(effect.id);
             self.effects.push(effect);
         }
         let observations = self.engine.take_observations();
@@ -361,7 +446,8 @@ impl Replica {
 
     fn rebuild(&mut self) {
         self.engine = self.engine.successor();
-        self.placed.clear();
+        self.truth = Truth::default();
+        self.store_has_changed = true;
         self.under_way.clear();
         self.lost.clear();
         self.engine.tick(self.now);
@@ -393,46 +479,66 @@ impl Replica {
 
     /// Placements of pods that are gone, or that have a node by what the watch says.
     fn forget_placements(&mut self) {
-        let waiting = self.store.pods.values();
-        let waiting = waiting.filter(|pod| pod.bound_node().is_none() && !pod.is_terminal());
-        let waiting: BTreeSet<PodUid> = waiting.map(|pod| PodUid::of(pod)).collect();
-        self.placed.retain(|uid, _| waiting.contains(uid));
+        let store = &self.store;
+        self.truth.placed.retain(|uid, placement| {
+            let pod = store.pod(&PodKey::of(&placement.pod.metadata), uid);
+            pod.is_some_and(|pod| pod.bound_node().is_none() && !pod.is_terminal())
+        });
     }
 
-    fn truth(&self) -> Truth {
+    /// Takes what the engine was told of into the truth.
+    fn bring_up_to_date(&mut self) {
+        if !std::mem::take(&mut self.store_has_changed) {
+            return;
+        }
+        let all_are_there = self.set_aside.is_empty() && self.lost.is_empty();
         let pods = self.store.pods.iter();
         let pods = pods.filter(|(_, pod)| {
+            if all_are_there {
+                return true;
+            }
             let uid = PodUid::of(pod);
             !self.set_aside.has_pod(&uid) && !self.lost.contains(&uid)
         });
         let nodes = self.store.nodes.iter();
         let nodes = nodes.filter(|(name, _)| !self.set_aside.has_node(name));
         let profiles = self.profiles.iter();
-        Truth {
-            nodes: nodes
-                .map(|(name, node)| (name.clone(), Arc::clone(node)))
-                .collect(),
-            pods: pods
-                .map(|(key, pod)| (key.clone(), Arc::clone(pod)))
-                .collect(),
-            namespaces: self.store.namespaces.clone(),
-            profiles: profiles
-                .map(|profile| profile.scheduler_name.clone())
-                .collect(),
-            placed: self.placed.clone(),
-            under_way: self.under_way.keys().copied().collect(),
-        }
+        let names = profiles.map(|profile| profile.scheduler_name.clone());
+        self.truth.nodes = nodes
+            .map(|(name, node)| (name.clone(), Arc::clone(node)))
+            .collect();
+        self.truth.pods = pods
+            .map(|(key, pod)| (key.clone(), Arc::clone(pod)))
+            .collect();
+        self.truth.namespaces = self.store.namespaces.clone();
+        self.truth.profiles = names.collect();
     }
 
+    /// The whole audit for every [`AUDITED`]th call, by chance, and the cheap part of it for the
+    /// others.
     fn audit(&mut self) {
         self.audits += 1;
-        let truth = self.truth();
-        let found = self.auditor.audit(&self.engine, &truth);
+        let is_whole = self.dice.below(AUDITED) == 0;
+        self.audit_now(is_whole);
+    }
+
+    fn audit_now(&mut self, is_whole: bool) {
+        self.bring_up_to_date();
+        let found = if is_whole {
+            self.auditor.audit(&self.engine, &self.truth)
+        } else {
+            self.auditor.audit_places(&self.engine, &self.truth)
+        };
         for finding in &found {
             self.trace(|| format!("FINDING {finding}"));
         }
         self.findings
             .extend(found.into_iter().map(|finding| finding.0));
+    }
+
+    /// The whole audit, now.
+    pub(crate) fn audit_all(&mut self) {
+        self.audit_now(true);
     }
 }
 

@@ -46,6 +46,16 @@ fn shape(finding: &str) -> String {
     kept.take(8).collect::<Vec<_>>().join(" ")
 }
 
+/// What was found, as a text for people.
+pub(crate) fn brief(seed: u64, verdict: &Verdict) -> String {
+    let mut text = format!("# Seed {seed}\n");
+    for finding in verdict.findings.iter().take(5) {
+        let _ = writeln!(text, "  {finding}");
+    }
+    let _ = writeln!(text, "# Replay: make sim SEEDS=1 FIRST={seed}");
+    text
+}
+
 /// The shortest history that was found to end in the same way, as a text for people.
 pub(crate) fn report(seed: u64, verdict: &Verdict) -> String {
     let first = verdict.findings.first().map(|finding| shape(finding));
@@ -54,12 +64,8 @@ pub(crate) fn report(seed: u64, verdict: &Verdict) -> String {
         findings.first().map(|finding| shape(finding)) == first
     };
     let steps = shrink(steps_of(seed), still);
-    let mut text = format!("# Seed {seed}\n");
-    for finding in verdict.findings.iter().take(5) {
-        let _ = writeln!(text, "  {finding}");
-    }
+    let mut text = brief(seed, verdict);
     let indices: Vec<String> = steps.iter().map(|step| step.index.to_string()).collect();
-    let _ = writeln!(text, "# Replay: make sim SEEDS=1 FIRST={seed}");
     let _ = writeln!(
         text,
         "# Shortest: --first {seed} --steps {} --trace",

@@ -14,8 +14,11 @@ mod conformance {
     pub(crate) mod generator;
 }
 mod controllers;
+mod doorkeeper;
 mod executor;
+mod extenders;
 mod judge;
+mod nominations;
 mod pool;
 mod replica;
 mod run;
@@ -31,7 +34,7 @@ use std::time::Duration;
 use clap::Parser;
 use conformance::generator;
 
-use crate::run::{report, run, run_steps};
+use crate::run::{brief, report, run, run_steps};
 use crate::world::{Step, Tally, steps_of};
 
 /// What the run is asked to do.
@@ -43,7 +46,7 @@ struct Arguments {
     /// The first of them.
     #[arg(long, default_value_t = 1)]
     first: u64,
-    /// Go on after a history that shows a fault.
+    /// Go on after a history that shows a fault, and look for no shorter ones.
     #[arg(long)]
     keep_going: bool,
     /// Take only these steps of the first seed, by number and joined by commas.
@@ -102,7 +105,13 @@ fn run_all(arguments: &Arguments) -> (Tally, u64) {
                 return;
             }
             let verdict = run(seed);
-            let text = (!verdict.findings.is_empty()).then(|| report(seed, &verdict));
+            let text = (!verdict.findings.is_empty()).then(|| {
+                if arguments.keep_going {
+                    brief(seed, &verdict)
+                } else {
+                    report(seed, &verdict)
+                }
+            });
             let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
             sum.0.add(&verdict.tally);
             if let Some(text) = text {

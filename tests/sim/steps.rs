@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::api_server::{ApiServer, Kind, key_of, text};
 use crate::bomb;
+use crate::doorkeeper;
 use crate::generator::dice::Dice;
 use crate::pool::Pool;
 
@@ -105,6 +106,9 @@ fn pending(mut pod: Value, dice: &mut Dice) -> Value {
     if dice.chance(1) {
         pod["metadata"]["labels"][bomb::LABEL] = dice.pick(&bomb::POINTS).into();
     }
+    if dice.chance(6) {
+        set_label(&mut pod, doorkeeper::LABEL, dice.pick(&doorkeeper::VALUES));
+    }
     if dice.chance(1) {
         pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "many".into();
     }
@@ -167,11 +171,7 @@ pub(crate) fn change_pod(api: &mut ApiServer, dice: &mut Dice) {
                 gates.pop();
             }
         }
-        4 => {
-            if let Some(labels) = pod["metadata"]["labels"].as_object_mut() {
-                labels.remove(bomb::LABEL);
-            }
-        }
+        4 => disarm(pod),
         _ => resize(pod, cpu),
     });
 }
@@ -328,13 +328,17 @@ pub(crate) fn mend_object(api: &mut ApiServer, kind: Kind, key: &ObjectKey) {
     });
 }
 
-/// Nothing makes the scheduler panic any more.
+/// Nothing makes the scheduler panic or holds pods any more.
 pub(crate) fn defuse(api: &mut ApiServer) {
     for key in api.keys(Kind::Pod) {
-        api.update(Kind::Pod, &key, |pod| {
-            if let Some(labels) = pod["metadata"]["labels"].as_object_mut() {
-                labels.remove(bomb::LABEL);
-            }
-        });
+        api.update(Kind::Pod, &key, disarm);
+    }
+}
+
+/// Takes away the labels by which a pod disturbs the scheduler.
+fn disarm(pod: &mut Value) {
+    if let Some(labels) = pod["metadata"]["labels"].as_object_mut() {
+        labels.remove(bomb::LABEL);
+        labels.remove(doorkeeper::LABEL);
     }
 }

@@ -295,7 +295,7 @@ impl World {
             let (ended, started) = self.executor.submit(effect);
             self.start_call(started);
             if let Some(ended) = ended {
-                let at = self.now;
+                let at = self.now + ended.after;
                 self.push(
                     at,
                     Happening::Complete(PodUid("".into()), self.term, Box::new(ended)),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::engine::Engine;
 use crate::engine::audit::{Findings, Truth};
 use crate::engine::binding_cycle::StageView;
-use crate::engine::queue::Place;
+use crate::engine::queue::{Place, QueuePlugins};
 
 /// `RECORDED_CHANGES_MAX` of the queue.
 const RECORDED_MAX: usize = 4096;
@@ -56,11 +56,8 @@ pub(super) fn audit(engine: &Engine, truth: &Truth, findings: &mut Findings) {
             ));
         }
     }
-    for uid in engine.suspensions.resumable() {
-        if !engine.suspensions.contains(uid) {
-            findings.add(format!("pod {uid} is to be resumed and is not suspended"));
-        }
-    }
+    audit_suspensions(engine, findings);
+    audit_gates(engine, findings);
     let nominated = engine.cache.nominator.iter().count();
     let known = engine.cache.nominator.len();
     findings.expect(
@@ -68,4 +65,41 @@ pub(super) fn audit(engine: &Engine, truth: &Truth, findings: &mut Findings) {
         &known,
         &nominated,
     );
+}
+
+/// An attempt waits for answers that will come, or is about to be resumed.
+fn audit_suspensions(engine: &Engine, findings: &mut Findings) {
+    let suspensions = &engine.suspensions;
+    for uid in suspensions.resumable() {
+        if !suspensions.contains(uid) {
+            findings.add(format!("pod {uid} is to be resumed and is not suspended"));
+        }
+    }
+    for uid in suspensions.suspended() {
+        let (open, asked) = (suspensions.open(uid), engine.effects.open_questions(uid));
+        findings.expect(|| format!("the open questions of pod {uid}"), &open, &asked);
+        let resumable = suspensions.resumable().filter(|other| *other == uid);
+        let wanted = usize::from(asked == 0);
+        findings.expect(
+            || format!("how often pod {uid} is about to be resumed"),
+            &resumable.count(),
+            &wanted,
+        );
+    }
+}
+
+/// A gate is closed, or the pod is woken when its victims are gone.
+fn audit_gates(engine: &Engine, findings: &mut Findings) {
+    let gated = engine.queue.pods();
+    for (pod, _) in gated.filter(|(_, place)| *place == Place::Gated) {
+        let info = &pod.info;
+        let awaits = engine.cache.preemptions.views();
+        let awaits_victims = awaits.into_iter().any(|one| *one.preemptor == info.uid);
+        if !awaits_victims && engine.plugins().pre_enqueue(info).is_none() {
+            let (key, gate) = (&info.key, pod.gating_plugin);
+            findings.add(format!(
+                "pod {key} is gated by {gate:?}, which has nothing against it"
+            ));
+        }
+    }
 }

@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Taint, Toleration};
 
-use crate::engine::audit::readings::{NodeReading, PodReading, Port};
+use crate::engine::audit::readings::{NodeReading, PodReading, Port, Readings};
 use crate::engine::audit::{Finding, Findings, Truth};
 use crate::model::objects::{Node, Pod};
 use crate::model::pod_info::PodUid;
 
-/// Why the node called `node` does not take `pod` by what the engine was told, `others` being on it
-/// beside the pods of `truth`: no room, a port in use, a taint, a cordon, a label that is missing.
-/// Only for profiles that filter by all of these.
-pub fn audit_placement<'a>(
+/// See [`Auditor::audit_placement`](crate::engine::audit::Auditor::audit_placement).
+pub(super) fn audit<'a>(
+    readings: &Readings,
     truth: &'a Truth,
     pod: &Pod,
     node: &'a str,
@@ -28,7 +27,8 @@ pub fn audit_placement<'a>(
     };
     let mut wrong =
         |what: String| findings.add(format!("pod {name} was placed on node {node}: {what}"));
-    let seats = seats(truth, pod, node, others);
+    let others: Vec<PodReading> = others.into_iter().filter_map(PodReading::of).collect();
+    let seats = seats(readings, truth, pod, node, &others);
     for problem in problems(object, pod, &seats) {
         wrong(problem);
     }
@@ -57,28 +57,28 @@ pub fn audit_placement<'a>(
 
 /// Who is on the node, the pod itself left out, each once.
 fn seats<'a>(
-    truth: &'a Truth,
+    readings: &'a Readings,
+    truth: &Truth,
     pod: &Pod,
-    node: &'a str,
-    others: impl IntoIterator<Item = &'a Pod>,
-) -> BTreeMap<PodUid, PodReading> {
+    node: &str,
+    others: &'a [PodReading],
+) -> BTreeMap<&'a PodUid, &'a PodReading> {
     let told = truth.pods.values().filter(|other| !other.is_terminal());
-    let told = told
-        .filter(|other| other.bound_node() == Some(node))
-        .map(|other| &**other);
+    let told = told.filter(|other| other.bound_node() == Some(node));
     let placed = truth
         .placed
         .values()
         .filter(|placement| &*placement.node == node);
-    let placed = placed.map(|placement| &*placement.pod);
-    let all = told.chain(placed).chain(others);
-    all.filter(|other| other.metadata.uid != pod.metadata.uid)
-        .filter_map(|other| Some((PodUid::of(other), PodReading::of(other)?)))
+    let placed = placed.map(|placement| &placement.pod);
+    let known = told.chain(placed).filter_map(|other| readings.pod(other));
+    let all = known.chain(others);
+    all.filter(|other| Some(&*other.uid.0) != pod.metadata.uid.as_deref())
+        .map(|other| (&other.uid, other))
         .collect()
 }
 
 /// Why there is no room on the node beside `seats`.
-fn problems(node: &Node, pod: &Pod, seats: &BTreeMap<PodUid, PodReading>) -> Vec<String> {
+fn problems(node: &Node, pod: &Pod, seats: &BTreeMap<&PodUid, &PodReading>) -> Vec<String> {
     let (Some(node), Some(pod)) = (NodeReading::of(node), PodReading::of(pod)) else {
         return vec!["its quantities or those of the pod cannot be read".to_owned()];
     };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::Engine;
 use crate::engine::audit::readings::Readings;
-use crate::engine::audit::{Findings, Placement, Truth};
+use crate::engine::audit::{Findings, Nominated, Placement, Truth};
 use crate::engine::binding_cycle::{BindingView, StageView};
 use crate::engine::queue::Place;
 use crate::model::objects::Pod;
@@ -38,7 +38,7 @@ pub(super) fn audit(engine: &Engine, truth: &Truth, readings: &Readings, finding
         nominations: nominations.map(|(node, pod)| (&pod.uid, &**node)).collect(),
     };
     for (key, pod) in &truth.pods {
-        let uid = PodUid::of(pod);
+        let uid = readings.uid(pod);
         let found = books.whereabouts(&uid);
         let placed = truth.placed.get(&uid);
         let can_be_read = readings.pod(pod).is_some();
@@ -48,11 +48,14 @@ pub(super) fn audit(engine: &Engine, truth: &Truth, readings: &Readings, finding
             found.nowhere("has ended or cannot be read and should be nowhere")
         };
         match problem {
-            None => books.compare(key, pod, findings),
+            None => {
+                Books::audit_nomination(key, &found, truth.nominations.get(&uid), findings);
+                books.compare(key, pod, findings);
+            }
             Some(problem) => findings.add(format!("pod {key} {problem}; it is {}", found.text())),
         }
     }
-    books.audit_strangers(truth, findings);
+    books.audit_strangers(truth, readings, findings);
     books.audit_known(findings);
     audit_queue_counts(engine, findings);
     audit_quarantine(engine, truth, readings, findings);
@@ -84,8 +87,9 @@ impl<'a> Books<'a> {
     }
 
     /// No book has a pod that is not there.
-    fn audit_strangers(&self, truth: &Truth, findings: &mut Findings) {
-        let there: BTreeSet<PodUid> = truth.pods.values().map(|pod| PodUid::of(pod)).collect();
+    fn audit_strangers(&self, truth: &Truth, readings: &Readings, findings: &mut Findings) {
+        let pods = truth.pods.values();
+        let there: BTreeSet<PodUid> = pods.map(|pod| readings.uid(pod)).collect();
         for (uid, key, place) in self.pods() {
             if !there.contains(uid) {
                 findings.add(format!("pod {key} ({uid}) is {place} and is gone"));
@@ -125,6 +129,21 @@ impl<'a> Books<'a> {
         }
     }
 
+    /// The pod holds room where its object, or a decision that is newer, says so.
+    fn audit_nomination(
+        key: &PodKey,
+        found: &Whereabouts<'_>,
+        wanted: Option<&Nominated>,
+        findings: &mut Findings,
+    ) {
+        let has = found.nominated;
+        let decided = wanted.and_then(|wanted| wanted.decided.as_deref());
+        let wanted = wanted.and_then(|wanted| wanted.node.as_deref());
+        if decided.is_none() || has != decided {
+            findings.expect(|| format!("the nomination of pod {key}"), &has, &wanted);
+        }
+    }
+
     /// What the books say of the pod is what its object says.
     fn compare(&self, key: &PodKey, pod: &Pod, findings: &mut Findings) {
         let uid = PodUid::of(pod);
@@ -141,6 +160,9 @@ impl<'a> Books<'a> {
         let wanted = pod.spec.scheduling_gates.iter();
         let wanted: Vec<&str> = wanted.map(|gate| gate.name.as_str()).collect();
         findings.expect(|| about("gates"), &gates, &wanted);
+        let named = pod.status.nominated_node_name.as_deref();
+        let named = named.filter(|node| !node.is_empty());
+        findings.expect(|| about("node"), &info.nominated_node.as_deref(), &named);
         let terminating = pod.metadata.deletion_timestamp.is_some();
         findings.expect(|| about("termination"), &info.is_terminating, &terminating);
         let symbols = self.engine.cache.vocabulary.symbols();
@@ -174,7 +196,6 @@ impl Whereabouts<'_> {
         let is_nowhere = self.queue.is_none()
             && self.node.is_none()
             && self.binding.is_none()
-            && self.nominated.is_none()
             && !self.is_suspended;
         (!is_nowhere).then(|| problem.to_owned())
     }

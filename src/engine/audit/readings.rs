@@ -64,6 +64,12 @@ impl Readings {
         }
     }
 
+    /// The UID of a pod, which is not made again if it is known.
+    pub(super) fn uid(&self, pod: &Arc<Pod>) -> PodUid {
+        let reading = self.pod(pod);
+        reading.map_or_else(|| PodUid::of(pod), |reading| reading.uid.clone())
+    }
+
     /// `None` if the pod cannot be read.
     pub(super) fn pod(&self, pod: &Arc<Pod>) -> Option<&PodReading> {
         let (_, reading) = self.pods.get(&Arc::as_ptr(pod).addr())?;

@@ -1,5 +1,7 @@
 //! The checker finds nothing in an engine whose books are right, and every entry that is not.
 
+mod books;
+
 use std::sync::Arc;
 
 use serde_json::json;
@@ -24,15 +26,22 @@ impl Audited {
     fn new() -> Self {
         let mut engine = Engine::new(EngineConfig::default());
         engine.tick(Timestamp::from_seconds(1_000));
-        let spec = serde_json::from_value(json!({"schedulerName": "bayplan"})).unwrap();
-        let effective = EffectiveProfile::try_new(&spec, &Registry).unwrap();
-        let profile = Registry.build(&effective, 1, engine.symbols_mut()).unwrap();
-        engine.handle(ClusterEvent::ProfilesChanged(vec![profile]));
         let truth = Truth {
             profiles: ["bayplan".to_owned()].into(),
             ..Truth::default()
         };
-        Self { engine, truth }
+        let mut audited = Self { engine, truth };
+        audited.profile(json!({"schedulerName": "bayplan"}));
+        audited
+    }
+
+    fn profile(&mut self, spec: serde_json::Value) {
+        let spec = serde_json::from_value(spec).unwrap();
+        let effective = EffectiveProfile::try_new(&spec, &Registry).unwrap();
+        let symbols = self.engine.symbols_mut();
+        let profile = Registry.build(&effective, 1, symbols).unwrap();
+        let event = ClusterEvent::ProfilesChanged(vec![profile]);
+        self.engine.handle(event);
     }
 
     fn node(&mut self, node: &NodeBuilder) {
@@ -46,6 +55,15 @@ impl Audited {
         let pod = Arc::new(pod.object());
         let key = PodKey::of(&pod.metadata);
         self.truth.placed.remove(&PodUid::of(&pod));
+        if let Some(node) = &pod.status.nominated_node_name {
+            let nominations = &mut self.truth.nominations;
+            let node = Some(node.clone());
+            let nominated = Nominated {
+                node,
+                decided: None,
+            };
+            nominations.insert(PodUid::of(&pod), nominated);
+        }
         self.truth.pods.insert(key, Arc::clone(&pod));
         self.engine.handle(ClusterEvent::PodApplied(pod));
     }
@@ -272,7 +290,8 @@ fn a_placement_without_room_is_noticed() {
     );
     let found = |pod: &PodBuilder, others: &[PodBuilder]| {
         let others: Vec<_> = others.iter().map(PodBuilder::object).collect();
-        let found = audit_placement(&audited.truth, &pod.object(), "n", &others);
+        let mut auditor = Auditor::default();
+        let found = auditor.audit_placement(&audited.truth, &pod.object(), "n", &others);
         let found = found.into_iter().map(|finding| finding.0);
         found
             .map(|text| text.replace("pod p was placed on node n: ", ""))

@@ -1,7 +1,9 @@
 //! Pods on their way, to look at from outside.
 
 use crate::engine::binding_cycle::{Bindings, Stage};
+use crate::engine::cache::snapshot::Snapshot;
 use crate::engine::effect::EffectId;
+use crate::engine::framework::reservations::Reserved;
 use crate::model::pod_info::{PodInfo, PodUid};
 use crate::model::timestamp::Timestamp;
 
@@ -29,6 +31,18 @@ pub(in crate::engine) enum StageView {
 }
 
 impl Bindings {
+    /// What plugins hold for pods on their way and have not written yet.
+    pub(in crate::engine) fn held<'a>(
+        &'a self,
+        cluster: &'a Snapshot<'a>,
+    ) -> impl Iterator<Item = Reserved> {
+        self.0.values().flat_map(move |binding| {
+            let plugins = binding.profile.plugins.iter();
+            let plugins = plugins.filter_map(|plugin| plugin.as_reserve());
+            plugins.flat_map(|plugin| plugin.reserved_by(&binding.state, cluster))
+        })
+    }
+
     /// All pods on their way.
     pub(in crate::engine) fn views(&self) -> impl Iterator<Item = BindingView<'_>> {
         self.0.iter().map(|(uid, binding)| {

@@ -12,7 +12,7 @@ use crate::engine::framework::cycle_state::CycleState;
 use crate::engine::framework::extender::Question;
 use crate::engine::framework::failed_attempt::FailedAttempt;
 use crate::engine::framework::preemption_choice::PreemptionChoice;
-use crate::engine::framework::reservations::Reservations;
+use crate::engine::framework::reservations::{Reservations, Reserved};
 use crate::engine::framework::status::{PluginError, Rejection};
 use crate::model::object_key::ObjectKey;
 use crate::model::pod_info::PodUid;
@@ -281,6 +281,18 @@ pub trait ReservePlugin {
         pod: &PodView<'_>,
         node: &str,
     );
+
+    /// Everything that is reserved and still counts, for audits.
+    fn reserved(&self, cluster: &Snapshot<'_>) -> Vec<Reserved> {
+        let _ = cluster;
+        Vec::new()
+    }
+
+    /// What of it the attempt of `state` reserved and has not written yet.
+    fn reserved_by(&self, state: &CycleState, cluster: &Snapshot<'_>) -> Vec<Reserved> {
+        let _ = (state, cluster);
+        Vec::new()
+    }
 }
 
 /// A stop on the way from a chosen node to a bound pod.

@@ -8,6 +8,15 @@ use crate::engine::framework::cycle_state::{CycleData, CycleState};
 #[derive(Debug, Default)]
 pub struct Reservations(CycleState);
 
+/// An object that is held for a pod, told to audits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reserved {
+    /// Kind and name.
+    pub object: String,
+    /// The `resourceVersion` from which on it is not held any more if it changes.
+    pub version: String,
+}
+
 impl Reservations {
     /// The book of type `T`, if a plugin keeps one.
     pub fn read<T: CycleData>(&self) -> Option<&T> {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::engine::cache::snapshot::Snapshot;
 use crate::engine::framework::Rejection;
 use crate::engine::framework::earlier_preemptions::VainNode;
+use crate::engine::preemption::RememberedView;
 use crate::model::pod_info::{PodInfo, PodUid};
 use crate::model::timestamp::Timestamp;
 
@@ -128,6 +129,16 @@ impl History {
                 refused: tried.refused.clone().filter(|_| !tried.is_overdue),
             })
             .collect()
+    }
+
+    pub(super) fn views(&self) -> impl Iterator<Item = RememberedView<'_>> {
+        self.0.iter().flat_map(|(preemptor, tries)| {
+            tries.iter().map(move |tried| RememberedView {
+                preemptor,
+                node: &tried.node,
+                forgotten_at: tried.last + MEMORY,
+            })
+        })
     }
 
     pub(super) fn next_expiry(&self) -> Option<Timestamp> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::engine::cache::listers::Listers;
 use crate::engine::cache::snapshot::Snapshot;
+use crate::engine::framework::reservations::Reserved;
 use crate::model::object_key::ObjectKey;
 use crate::model::objects::{PersistentVolume, PersistentVolumeClaim};
 use crate::plugins::volume_binding::claims::volume_class;
@@ -30,17 +31,29 @@ pub(super) struct EffectiveVolumes<'a> {
 /// An object with a version.
 trait Versioned {
     fn version(&self) -> Option<&str>;
+
+    /// Whether `other` has the same where an assumption may differ.
+    fn is_like(&self, other: &Self) -> bool;
 }
 
 impl Versioned for PersistentVolume {
     fn version(&self) -> Option<&str> {
         self.metadata.resource_version.as_deref()
     }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.spec.claim_ref == other.spec.claim_ref
+            && self.metadata.annotations == other.metadata.annotations
+    }
 }
 
 impl Versioned for PersistentVolumeClaim {
     fn version(&self) -> Option<&str> {
         self.metadata.resource_version.as_deref()
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.metadata.annotations == other.metadata.annotations
     }
 }
 
@@ -65,6 +78,15 @@ impl AssumedVolumes {
         restore(&mut self.claims, &ObjectKey::of(&claim.metadata), claim);
     }
 
+    /// What the watch has not overtaken.
+    pub(super) fn reserved(&self, listers: &Listers) -> Vec<Reserved> {
+        let volumes = self.volumes.values();
+        let volumes = volumes.filter_map(|volume| reserved_volume(volume, listers));
+        let claims = self.claims.values();
+        let claims = claims.filter_map(|claim| reserved_claim(claim, listers));
+        volumes.chain(claims).collect()
+    }
+
     /// Drops what the watch has overtaken.
     pub(super) fn drop_void(&mut self, listers: &Listers) {
         self.volumes.retain(|key, assumed| {
@@ -77,6 +99,36 @@ impl AssumedVolumes {
             known.is_some_and(|known| known.version() == assumed.version())
         });
     }
+}
+
+/// `volume` as it is assumed to become, unless the watch has overtaken it or has it like that.
+pub(super) fn reserved_volume(
+    volume: &Arc<PersistentVolume>,
+    listers: &Listers,
+) -> Option<Reserved> {
+    let name = volume.metadata.name.as_deref().unwrap_or_default();
+    let known = listers.persistent_volumes.get("", name)?;
+    reserved(format!("volume {name}"), &**volume, known)
+}
+
+/// The same for a claim.
+pub(super) fn reserved_claim(
+    claim: &Arc<PersistentVolumeClaim>,
+    listers: &Listers,
+) -> Option<Reserved> {
+    let key = ObjectKey::of(&claim.metadata);
+    let claims = &listers.persistent_volume_claims;
+    let known = claims.get(&key.namespace, &key.name)?;
+    reserved(format!("claim {key}"), &**claim, known)
+}
+
+fn reserved<T: Versioned>(object: String, assumed: &T, known: &T) -> Option<Reserved> {
+    let version = known.version()?;
+    let counts = assumed.version() == Some(version) && !assumed.is_like(known);
+    counts.then(|| Reserved {
+        object,
+        version: version.to_owned(),
+    })
 }
 
 fn restore<T: Versioned>(assumed: &mut BTreeMap<ObjectKey, Arc<T>>, key: &ObjectKey, object: &T) {

@@ -9,9 +9,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::engine::cache::listers::Listers;
 use crate::engine::cache::snapshot::{NodeView, Snapshot};
 use crate::engine::effect::volumes::{ClaimWrite, VolumeWrite, VolumeWrites, WrittenObject};
+use crate::engine::framework::reservations::Reserved;
 use crate::model::object_key::ObjectKey;
 use crate::model::objects::{PersistentVolume, PersistentVolumeClaim};
-use crate::plugins::volume_binding::assumed::AssumedVolumes;
+use crate::plugins::volume_binding::assumed::{AssumedVolumes, reserved_claim, reserved_volume};
 use crate::plugins::volume_binding::claims::{
     SELECTED_NODE, is_fully_bound, selected_node, volume_name,
 };
@@ -71,6 +72,18 @@ impl BindingVolumes {
         for claim in &self.claims {
             book.restore_claim(claim);
         }
+    }
+
+    /// What is assumed and not written yet.
+    pub(super) fn reserved(&self, listers: &Listers) -> Vec<Reserved> {
+        if self.written.is_some() {
+            return Vec::new();
+        }
+        let volumes = self.bindings.iter();
+        let volumes = volumes.filter_map(|binding| reserved_volume(&binding.volume, listers));
+        let claims = self.claims.iter();
+        let claims = claims.filter_map(|claim| reserved_claim(claim, listers));
+        volumes.chain(claims).collect()
     }
 
     /// What is to be written.
