@@ -23,7 +23,6 @@ pub mod snapshot;
 pub mod tie_break;
 pub mod topology;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::engine::cache::label_chains::LabelChains;
@@ -56,7 +55,8 @@ pub struct Cache {
     pods: CachedPods,
     /// `pods` by label set.
     alike: LabelChains,
-    assumed: BTreeSet<PodUid>,
+    /// How many of `pods` are assumed and not yet confirmed.
+    assumed: usize,
     pub(crate) priorities: Priorities,
 }
 
@@ -99,7 +99,7 @@ impl Cache {
             preemptions: Preemptions::default(),
             pods: CachedPods::new(seed),
             alike: LabelChains::default(),
-            assumed: BTreeSet::new(),
+            assumed: 0,
             priorities: Priorities::default(),
         }
     }
@@ -114,7 +114,7 @@ impl Cache {
         CacheSize {
             nodes: self.nodes.len(),
             pods: self.pods.len(),
-            assumed_pods: self.assumed.len(),
+            assumed_pods: self.assumed,
         }
     }
 
@@ -213,18 +213,18 @@ impl Cache {
 
     /// The pods that are assumed and not yet confirmed.
     pub(crate) fn assumed(&self) -> impl Iterator<Item = &PodUid> {
-        self.assumed.iter()
+        let assumed = self.pods.iter().filter(|pod| pod.is_assumed);
+        assumed.map(|pod| &pod.info.uid)
     }
 
     /// Whether the pod is assumed and not yet confirmed.
     pub fn is_assumed(&self, uid: &PodUid) -> bool {
-        self.assumed.contains(uid)
+        self.pods.find(uid).is_some_and(|pod| pod.is_assumed)
     }
 
     /// Assumes that `pod` is on the node it names. Takes over the references of `pod`.
     pub fn assume_pod(&mut self, pod: PodInfo) {
-        self.assumed.insert(pod.uid.clone());
-        self.insert(pod);
+        self.insert(pod, true);
     }
 
     /// The watch says that `pod` is on the node it names: adds it, updates it, or confirms what
@@ -232,9 +232,8 @@ impl Cache {
     /// caller, who releases it.
     #[must_use = "the earlier pod holds references"]
     pub fn add_pod(&mut self, pod: PodInfo) -> Option<PodInfo> {
-        self.assumed.remove(&pod.uid);
         let earlier = self.take(&pod.uid);
-        self.insert(pod);
+        self.insert(pod, false);
         earlier
     }
 
@@ -242,11 +241,10 @@ impl Cache {
     /// who releases it.
     #[must_use = "the pod holds references"]
     pub fn remove_pod(&mut self, uid: &PodUid) -> Option<PodInfo> {
-        self.assumed.remove(uid);
         self.take(uid)
     }
 
-    fn insert(&mut self, mut info: PodInfo) {
+    fn insert(&mut self, mut info: PodInfo, is_assumed: bool) {
         let node = info.node_name.take().unwrap_or_else(|| Arc::from(""));
         let class = Arc::clone(self.vocabulary.pod_class(info.class));
         let slot = self.nodes.slot_or_new(&node);
@@ -254,7 +252,12 @@ impl Cache {
         info.node_name = Some(Arc::clone(&self.nodes.names[slot.index()]));
         self.priorities.add(slot, info.priority);
         let labels = info.labels;
-        let place = self.pods.insert(CachedPod { info, slot });
+        self.assumed += usize::from(is_assumed);
+        let place = self.pods.insert(CachedPod {
+            info,
+            slot,
+            is_assumed,
+        });
         self.alike.add(place, labels);
         self.nodes.add_pod(slot, place, &class);
         let pod = self.pods.get(place);
@@ -266,6 +269,7 @@ impl Cache {
     fn take(&mut self, uid: &PodUid) -> Option<PodInfo> {
         let (place, pod) = self.pods.remove(uid)?;
         self.alike.remove(place, pod.info.labels);
+        self.assumed -= usize::from(pod.is_assumed);
         if let Some(placed) = pod.placed(&self.nodes, &self.vocabulary) {
             self.topology.remove(placed);
         }

@@ -23,6 +23,8 @@ pub(crate) struct PodPlace(pub(super) u32);
 pub(super) struct CachedPod {
     pub(super) info: PodInfo,
     pub(super) slot: Slot,
+    /// Not yet confirmed by the watch.
+    pub(super) is_assumed: bool,
 }
 
 /// All pods on nodes.

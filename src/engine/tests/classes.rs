@@ -73,7 +73,7 @@ fn spread(constraints: &[(&str, &str, i32)]) -> Value {
 }
 
 const HOST: &str = "kubernetes.io/hostname";
-const KINDS: usize = 14;
+const KINDS: usize = 15;
 
 fn spec(kind: usize) -> Value {
     match kind {
@@ -96,7 +96,12 @@ fn spec(kind: usize) -> Value {
         10 => spread(&[(ZONE, "ScheduleAnyway", 1), (HOST, "ScheduleAnyway", 2)]),
         11 => spread(&[(HOST, "DoNotSchedule", 1), (ZONE, "DoNotSchedule", 2)]),
         12 => affinity("podAntiAffinity", "required", ZONE, "a3"),
-        _ => affinity("podAffinity", "required", HOST, "a13"),
+        13 => {
+            let mut spec = spread(&[(ZONE, "DoNotSchedule", 1), (HOST, "ScheduleAnyway", 1)]);
+            spec["topologySpreadConstraints"][0]["matchLabelKeys"] = json!(["own", "app"]);
+            spec
+        }
+        _ => affinity("podAffinity", "required", HOST, "a14"),
     }
 }
 
@@ -107,14 +112,20 @@ fn labels(kind: usize) -> Value {
 
 /// Two engines, the second without anything kept.
 struct Twins {
-    twins: [Driver; 2],
+    engines: [Driver; 2],
     pods: Vec<Value>,
     /// How many pods had a name so far.
     names: usize,
 }
 
 impl Twins {
-    fn new(tie_break: TieBreak) -> Self {
+    /// `spread_first`: the spread is judged before what a node is itself.
+    fn new(tie_break: TieBreak, spread_first: bool) -> Self {
+        let mut profile = json!({"schedulerName": "bayplan"});
+        if spread_first {
+            profile["plugins"] = json!({"filter": {"enabled": [{"name": "PodTopologySpread"}]}});
+        }
+
         let twin = || {
             let mut driver = Driver::new([]);
             driver.engine = Engine::new(EngineConfig {
@@ -123,18 +134,18 @@ impl Twins {
                 ..EngineConfig::default()
             });
             driver.wait(Duration::ZERO);
-            driver.profile(json!({"schedulerName": "bayplan"}));
+            driver.profile(profile.clone());
             driver
         };
         Self {
-            twins: [twin(), twin()],
+            engines: [twin(), twin()],
             pods: Vec::new(),
             names: 0,
         }
     }
 
     fn handle(&mut self, event: impl Fn() -> ClusterEvent) {
-        for twin in &mut self.twins {
+        for twin in &mut self.engines {
             twin.engine.handle(event());
         }
     }
@@ -236,7 +247,7 @@ impl Twins {
     /// Carries out what is to be done: bindings and evictions.
     fn carry_out(&mut self) {
         let mut evicted = std::collections::BTreeSet::new();
-        for twin in &mut self.twins {
+        for twin in &mut self.engines {
             let effects: Vec<_> = twin.engine.drain_effects().collect();
             for effect in effects {
                 twin.effects.push(effect.clone());
@@ -264,12 +275,12 @@ impl Twins {
 
     /// Decides all pods that are ready, by each in its way, and binds those that were placed.
     fn decide(&mut self) -> Result<(), TestCaseError> {
-        for twin in &mut self.twins {
+        for twin in &mut self.engines {
             twin.wait(Duration::from_secs(10));
         }
         for _ in 0..64 {
-            let kept = self.twins[0].engine.schedule_one();
-            let searched = self.twins[1].engine.schedule_one_with(|_| ());
+            let kept = self.engines[0].engine.schedule_one();
+            let searched = self.engines[1].engine.schedule_one_with(|_| ());
             prop_assert_eq!(told(kept.as_ref()), told(searched.as_ref()));
             let Some(decision) = kept else {
                 return Ok(());
@@ -308,9 +319,10 @@ proptest! {
     fn what_is_kept_of_classes_changes_no_decision(
         steps in proptest::collection::vec(step(), 1..40),
         by_name in any::<bool>(),
+        spread_first in prop::bool::weighted(0.2),
     ) {
         let tie_break = if by_name { TieBreak::Name } else { TieBreak::Seeded };
-        let mut twins = Twins::new(tie_break);
+        let mut twins = Twins::new(tie_break, spread_first);
         for node in 0..5 {
             twins.step(&Step::Node(node, Some(node % 3), 2, 1 + node % 3));
         }
@@ -323,7 +335,7 @@ proptest! {
 
 #[test]
 fn pods_that_fit_nowhere_are_refused_by_what_the_first_ones_left() {
-    let mut twins = Twins::new(TieBreak::Seeded);
+    let mut twins = Twins::new(TieBreak::Seeded, false);
     for node in 0..5 {
         twins.step(&Step::Node(node, Some(node % 3), node % 2, 1));
     }
@@ -337,13 +349,13 @@ fn pods_that_fit_nowhere_are_refused_by_what_the_first_ones_left() {
         });
         twins.decide().unwrap();
     }
-    let decided = twins.twins[0].engine.classes.decided;
+    let decided = twins.engines[0].engine.classes.decided;
     assert!(decided > 100, "only {decided} decisions were by class");
 }
 
 #[test]
 fn the_second_pod_of_a_class_is_decided_by_what_the_first_left() {
-    let mut twins = Twins::new(TieBreak::Seeded);
+    let mut twins = Twins::new(TieBreak::Seeded, false);
     for node in 0..5 {
         twins.step(&Step::Node(node, Some(node % 3), 2, 2));
     }
@@ -357,6 +369,6 @@ fn the_second_pod_of_a_class_is_decided_by_what_the_first_left() {
         });
         twins.decide().unwrap();
     }
-    let decided = twins.twins[0].engine.classes.decided;
+    let decided = twins.engines[0].engine.classes.decided;
     assert!(decided > 20, "only {decided} decisions were by class");
 }
