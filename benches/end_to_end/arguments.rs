@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::contestant::Contestant;
 
-/// Workloads of the default set: those of scheduler_perf that kube-scheduler is known for.
+/// Workloads of the default set: those of `scheduler_perf` that kube-scheduler is known for.
 const DEFAULT_WORKLOADS: [&str; 7] = [
     "plain",
     "spread-zone-hard",

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use anyhow::Context;
-use futures::AsyncBufReadExt;
+use futures::{AsyncBufRead, AsyncBufReadExt};
 use kube::Client;
 use tokio::task::JoinHandle;
 
@@ -16,14 +16,19 @@ use crate::requests;
 const ADDED: &[u8] = b"{\"type\":\"ADDED\"";
 /// How a line begins that says why the watch cannot go on.
 const ERROR: &[u8] = b"{\"type\":\"ERROR\"";
+/// Comes before the version of the object, which precedes all other versions.
+const VERSION: &[u8] = b"\"resourceVersion\":\"";
 /// Comes before the name of the object; names within it come later.
 const NAME: &[u8] = b"\"metadata\":{\"name\":\"";
+
+/// Pods with the time when each got its node.
+type Seen = Vec<(Box<str>, Instant)>;
 
 /// A running watch of one namespace. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Bindings {
     bound: Arc<AtomicUsize>,
-    seen: Arc<Mutex<Vec<(Box<str>, Instant)>>>,
+    seen: Arc<Mutex<Seen>>,
     ended: Arc<OnceLock<String>>,
     task: JoinHandle<()>,
 }
@@ -33,40 +38,31 @@ impl Bindings {
     pub(crate) async fn watch(client: &Client, namespace: &str) -> anyhow::Result<Self> {
         let path = format!("/api/v1/namespaces/{namespace}/pods");
         let (_, version) = requests::count(client, &path).await?;
-        let query = format!(
-            "{path}?watch=1&fieldSelector=spec.nodeName%21%3D&resourceVersion={version}\
-             &timeoutSeconds=3600"
-        );
-        let stream = client
-            .request_stream(http::Request::get(query).body(Vec::new())?)
-            .await
-            .context("the pods cannot be watched")?;
+        // Opened here, so that it is there before anybody binds.
+        let stream = open(client, &path, &version).await?;
         let bound = Arc::new(AtomicUsize::new(0));
         let seen = Arc::new(Mutex::new(Vec::new()));
         let ended = Arc::new(OnceLock::new());
         let task = tokio::spawn({
             let (bound, seen) = (Arc::clone(&bound), Arc::clone(&seen));
-            let ended = Arc::clone(&ended);
+            let (ended, client) = (Arc::clone(&ended), client.clone());
             async move {
-                let mut stream = std::pin::pin!(stream);
-                let mut line = Vec::new();
-                let why = loop {
-                    match stream.read_until(b'\n', &mut line).await {
-                        Ok(0) => break "by the API server".to_owned(),
-                        Err(error) => break error.to_string(),
-                        Ok(_) if line.starts_with(ERROR) => {
-                            break String::from_utf8_lossy(&line).into_owned();
-                        }
-                        Ok(_) => {}
-                    }
-                    if let Some(name) = newly_bound(&line) {
-                        let now = Instant::now();
-                        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                        seen.push((name.into(), now));
-                        bound.fetch_add(1, Ordering::Release);
-                    }
-                    line.clear();
+                let mut progress = Progress {
+                    bound,
+                    seen,
+                    version,
                 };
+                let mut read = progress.read(stream).await;
+                // The API server ends a watch whose reader is slow; what it held back comes again.
+                while read.is_ok() {
+                    read = match open(&client, &path, &progress.version).await {
+                        Ok(stream) => progress.read(stream).await,
+                        Err(error) => Err(error),
+                    };
+                }
+                let why = read
+                    .err()
+                    .map_or_else(String::new, |error| format!("{error:#}"));
                 // Said once: this is the end of the task.
                 let _ = ended.set(why);
             }
@@ -88,7 +84,7 @@ impl Bindings {
     }
 
     /// Pods with the time when each got its node, in that order.
-    pub(crate) fn seen(&self) -> Vec<(Box<str>, Instant)> {
+    pub(crate) fn seen(&self) -> Seen {
         self.seen
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -102,11 +98,65 @@ impl Drop for Bindings {
     }
 }
 
-fn newly_bound(line: &[u8]) -> Option<&str> {
-    if !line.starts_with(ADDED) {
-        return None;
+/// How far a watch has come.
+struct Progress {
+    bound: Arc<AtomicUsize>,
+    seen: Arc<Mutex<Seen>>,
+    version: String,
+}
+
+impl Progress {
+    /// Reads until the stream ends; an error says why there can be no other.
+    async fn read(&mut self, stream: impl AsyncBufRead) -> anyhow::Result<()> {
+        let mut stream = std::pin::pin!(stream);
+        let mut line = Vec::new();
+        while matches!(stream.read_until(b'\n', &mut line).await, Ok(read) if read > 0) {
+            if line.starts_with(ERROR) {
+                anyhow::bail!("{}", String::from_utf8_lossy(&line));
+            }
+            // What was cut short comes again.
+            if line.ends_with(b"\n")
+                && let Some(version) = text_after(&line, VERSION)
+            {
+                version.clone_into(&mut self.version);
+                self.note(&line);
+            }
+            line.clear();
+        }
+        Ok(())
     }
-    let start = line.windows(NAME.len()).position(|window| window == NAME)? + NAME.len();
+
+    fn note(&self, line: &[u8]) {
+        if !line.starts_with(ADDED) {
+            return;
+        }
+        if let Some(name) = text_after(line, NAME) {
+            let now = Instant::now();
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.push((name.into(), now));
+            self.bound.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+async fn open(
+    client: &Client,
+    path: &str,
+    version: &str,
+) -> anyhow::Result<impl AsyncBufRead + use<>> {
+    let query = format!(
+        "{path}?watch=1&fieldSelector=spec.nodeName%21%3D&resourceVersion={version}\
+         &timeoutSeconds=3600"
+    );
+    let request = http::Request::get(query).body(Vec::new())?;
+    let stream = client.request_stream(request).await;
+    stream.context("the pods cannot be watched")
+}
+
+/// The text in quotes that `before` introduces for the first time.
+fn text_after<'a>(line: &'a [u8], before: &[u8]) -> Option<&'a str> {
+    let mut places = line.windows(before.len());
+    let start = places.position(|window| window == before)? + before.len();
     let length = line[start..].iter().position(|byte| *byte == b'"')?;
     std::str::from_utf8(&line[start..start + length]).ok()
 }

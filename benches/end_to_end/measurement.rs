@@ -17,7 +17,7 @@ use crate::workload::Workload;
 /// From the start of a scheduler to its first binding at most.
 const START_LIMIT: Duration = Duration::from_mins(4);
 /// From the last binding to the last event at most.
-const EVENTS_LIMIT: Duration = Duration::from_secs(60);
+const EVENTS_LIMIT: Duration = Duration::from_mins(1);
 /// Between two looks at what has happened, without requests.
 const POLL: Duration = Duration::from_millis(5);
 /// Between two questions how many events there are.
@@ -199,7 +199,9 @@ impl Course<'_> {
             .follow_events(namespace, pods, scheduler, drained)
             .await?;
         let bound = drained.bound as f64;
-        let each = |now: Duration, before: Duration| (now - before).as_secs_f64() * 1e3 / bound;
+        let each = |now: Duration, before: Duration| {
+            now.saturating_sub(before).as_secs_f64() * 1e3 / bound
+        };
         let is_scheduler = scheduler.is_some();
         Ok(Measurement {
             workload: self.workload.name.clone(),
