@@ -77,13 +77,14 @@ fn expected(plugin: &str) -> Option<Vec<(EventResource, ActionType)>> {
     use EventResource as R;
     const POD: A = A::ADD.or(A::UPDATE_POD_LABEL).or(A::DELETE);
     const KEPT: A = A::ADD.or(A::UPDATE);
+    const LABELS: A = A::ADD.or(A::UPDATE_NODE_LABEL);
     Some(match plugin {
         "NodeName" => vec![(R::Node, A::ADD)],
         "NodeUnschedulable" | "TaintToleration" => vec![
             (R::Node, A::ADD.or(A::UPDATE_NODE_TAINT)),
             (R::TargetPod, A::UPDATE_POD_TOLERATION),
         ],
-        "NodeAffinity" => vec![(R::Node, A::ADD.or(A::UPDATE_NODE_LABEL))],
+        "NodeAffinity" => vec![(R::Node, LABELS)],
         "NodePorts" => vec![(R::AssignedPod, A::DELETE), (R::Node, A::ADD)],
         "NodeResourcesFit" => vec![
             (R::AssignedPod, A::DELETE.or(A::UPDATE_POD_SCALE_DOWN)),
@@ -107,14 +108,14 @@ fn expected(plugin: &str) -> Option<Vec<(EventResource, ActionType)>> {
             (R::StorageClass, KEPT),
             (R::PersistentVolumeClaim, KEPT),
             (R::PersistentVolume, KEPT),
-            (R::Node, A::ADD.or(A::UPDATE_NODE_LABEL)),
+            (R::Node, LABELS),
             (R::CsiNode, KEPT),
             (R::CsiDriver, A::UPDATE),
             (R::CsiStorageCapacity, KEPT),
         ],
         "VolumeZone" => vec![
             (R::StorageClass, A::ADD),
-            (R::Node, A::ADD.or(A::UPDATE_NODE_LABEL)),
+            (R::Node, LABELS),
             (R::PersistentVolumeClaim, KEPT),
             (R::PersistentVolume, KEPT),
         ],
@@ -125,19 +126,13 @@ fn expected(plugin: &str) -> Option<Vec<(EventResource, ActionType)>> {
                 R::TargetPod,
                 A::UPDATE_POD_TOLERATION.or(A::UPDATE_POD_LABEL),
             ),
-            (
-                R::Node,
-                A::ADD
-                    .or(A::DELETE)
-                    .or(A::UPDATE_NODE_LABEL)
-                    .or(A::UPDATE_NODE_TAINT),
-            ),
+            (R::Node, LABELS.or(A::DELETE).or(A::UPDATE_NODE_TAINT)),
         ],
         // Upstream does not hear of nodes that go, nor of namespaces.
         "InterPodAffinity" => vec![
             (R::AssignedPod, POD),
             (R::TargetPod, A::UPDATE_POD_LABEL),
-            (R::Node, A::ADD.or(A::UPDATE_NODE_LABEL).or(A::DELETE)),
+            (R::Node, LABELS.or(A::DELETE)),
             (R::Namespace, KEPT),
         ],
         "NodeDeclaredFeatures" => vec![

@@ -183,9 +183,13 @@ async fn pods_are_decided_as_kube_scheduler_decides_them() -> anyhow::Result<()>
         arena.agree_on_failure(flavour, &pod("secret")).await?;
     }
 
-    // Both asked the same, in the same order, and sent whole objects.
-    let calls = arena.calls().await?;
-    for (flavour, _) in flavours {
+    assert_asked_alike(&flavours, &arena.calls().await?);
+    arena.stop()
+}
+
+/// Both asked the same, in the same order, and sent whole objects.
+fn assert_asked_alike(flavours: &[Flavour], calls: &[Value]) {
+    for &(flavour, _) in flavours {
         let of = |who: &str| -> Vec<&Value> {
             let who = format!("{who}-{flavour}");
             calls.iter().filter(|call| call["who"] == *who).collect()
@@ -198,5 +202,4 @@ async fn pods_are_decided_as_kube_scheduler_decides_them() -> anyhow::Result<()>
             assert!(call["whole"] == true || call["verb"] == "bind", "{call}");
         }
     }
-    arena.stop()
 }

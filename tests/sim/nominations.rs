@@ -79,10 +79,11 @@ impl Nominations<'_> {
             Outcome::Unschedulable { .. } | Outcome::Error { .. } => {
                 self.set(decision.uid.clone(), node, None);
             }
-            Outcome::Scheduled { .. } => self.set(decision.uid.clone(), None, None),
             // Until it is gone it keeps its room.
             Outcome::Skipped if is_terminating => {}
-            Outcome::Skipped => self.set(decision.uid.clone(), None, None),
+            Outcome::Scheduled { .. } | Outcome::Skipped => {
+                self.set(decision.uid.clone(), None, None);
+            }
             Outcome::Suspended => {}
         }
     }
