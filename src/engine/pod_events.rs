@@ -131,7 +131,10 @@ impl Engine {
         };
         if let Some(earlier) = earlier {
             if earlier.node_name != node {
+                // Who waited for its room waits no longer.
+                let preemptors = self.cache.preemptions.victim_gone(uid);
                 self.assigned_pod_gone(earlier.node_name.clone(), &earlier);
+                self.activate_waiting(&preemptors);
             }
             self.cache.vocabulary.release_pod(&earlier);
         }

@@ -12,14 +12,13 @@ use std::time::Duration;
 
 use bayplan::apis::effective_profile::EffectiveProfile;
 use bayplan::engine::audit::{Auditor, Placement, Truth};
-use bayplan::engine::cache::listers::ObjectEvent;
 use bayplan::engine::decision::{Decision, Outcome};
 use bayplan::engine::effect::volumes::VolumeWrites;
 use bayplan::engine::effect::{Effect, EffectAction, EffectId, EffectOutcome, FailureKind};
 use bayplan::engine::event::ClusterEvent;
 use bayplan::engine::set_aside::SetAside;
 use bayplan::engine::{Activity, Engine, EngineConfig};
-use bayplan::model::objects::{Namespace, Node, Pod};
+use bayplan::model::objects::Pod;
 use bayplan::model::pod_info::{PodKey, PodUid};
 use bayplan::model::timestamp::Timestamp;
 use bayplan::plugins::registry::Registry;
@@ -28,21 +27,14 @@ use crate::bomb;
 use crate::doorkeeper;
 use crate::generator::dice::Dice;
 use crate::nominations::Nominations;
-use crate::watches::namespace_event;
+use crate::store::Store;
+use crate::traced::described;
 
 /// Two panics within this time end the process.
 const PANIC_WINDOW: Duration = Duration::from_mins(1);
 
 /// Of so many calls one is followed by the whole audit.
 const AUDITED: usize = 8;
-
-/// What the watches have brought.
-#[derive(Debug, Default)]
-struct Store {
-    nodes: BTreeMap<String, Arc<Node>>,
-    pods: BTreeMap<PodKey, Arc<Pod>>,
-    namespaces: BTreeMap<String, Arc<Namespace>>,
-}
 
 /// An effect under way.
 #[derive(Debug)]
@@ -539,87 +531,5 @@ impl Replica {
     /// The whole audit, now.
     pub(crate) fn audit_all(&mut self) {
         self.audit_now(true);
-    }
-}
-
-impl Store {
-    fn pod(&self, key: &PodKey, uid: &PodUid) -> Option<&Arc<Pod>> {
-        self.pods.get(key).filter(|pod| PodUid::of(pod) == *uid)
-    }
-
-    fn take_in(&mut self, event: &ClusterEvent) {
-        let name = |node: &Arc<Node>| node.metadata.name.clone().unwrap_or_default();
-        match event {
-            ClusterEvent::NodeApplied(node) => {
-                self.nodes.insert(name(node), Arc::clone(node));
-            }
-            ClusterEvent::NodeDeleted(node) => {
-                self.nodes.remove(&name(node));
-            }
-            ClusterEvent::NodesResynced(nodes) => {
-                let nodes = nodes.iter().map(|node| (name(node), Arc::clone(node)));
-                self.nodes = nodes.collect();
-            }
-            ClusterEvent::PodApplied(pod) => {
-                self.pods.insert(PodKey::of(&pod.metadata), Arc::clone(pod));
-            }
-            ClusterEvent::PodDeleted(pod) => {
-                self.pods.remove(&PodKey::of(&pod.metadata));
-            }
-            ClusterEvent::PodsResynced(pods) => {
-                let pods = pods.iter();
-                let pods = pods.map(|pod| (PodKey::of(&pod.metadata), Arc::clone(pod)));
-                self.pods = pods.collect();
-            }
-            _ => self.take_in_namespace(event),
-        }
-    }
-
-    fn take_in_namespace(&mut self, event: &ClusterEvent) {
-        let name = |one: &Arc<Namespace>| one.metadata.name.clone().unwrap_or_default();
-        match namespace_event(event) {
-            Some(ObjectEvent::Applied(one)) => {
-                self.namespaces.insert(name(one), Arc::clone(one));
-            }
-            Some(ObjectEvent::Deleted(one)) => {
-                self.namespaces.remove(&name(one));
-            }
-            Some(ObjectEvent::Resynced(all)) => {
-                let all = all.iter().map(|one| (name(one), Arc::clone(one)));
-                self.namespaces = all.collect();
-            }
-            None => {}
-        }
-    }
-}
-
-/// An event in few words.
-fn described(event: &ClusterEvent) -> String {
-    let pod = |pod: &Pod| {
-        let (key, status) = (PodKey::of(&pod.metadata), &pod.status);
-        let ending = pod.metadata.deletion_timestamp.as_ref().map(|_| "ending");
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        format!(
-            "{key} ({uid}) on {:?} {:?} {ending:?}",
-            pod.bound_node(),
-            status.phase
-        )
-    };
-    match event {
-        ClusterEvent::NodeApplied(node) => {
-            let (metadata, spec) = (&node.metadata, &node.spec);
-            let room = &node.status.allocatable;
-            let labels = &metadata.labels;
-            format!("node {:?} {spec:?} {room:?} {labels:?}", metadata.name)
-        }
-        ClusterEvent::NodeDeleted(node) => format!("node {:?} is gone", node.metadata.name),
-        ClusterEvent::NodesResynced(nodes) => format!("all {} nodes", nodes.len()),
-        ClusterEvent::PodApplied(object) => format!("pod {}", pod(object)),
-        ClusterEvent::PodDeleted(object) => format!("pod {} is gone", pod(object)),
-        ClusterEvent::PodsResynced(pods) => format!("all {} pods", pods.len()),
-        other => {
-            let text = format!("{other:?}");
-            text.chars().take(300).collect()
-        }
     }
 }

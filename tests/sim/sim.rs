@@ -23,6 +23,8 @@ mod pool;
 mod replica;
 mod run;
 mod steps;
+mod store;
+mod traced;
 mod watches;
 mod world;
 

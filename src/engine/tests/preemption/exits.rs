@@ -222,3 +222,23 @@ fn nothing_is_remembered_of_a_preemptor_that_is_gone_when_it_is_bound() {
     let preemptions = &driver.engine.cache().preemptions;
     assert!(preemptions.is_empty(), "{preemptions:?}");
 }
+
+#[test]
+fn a_victim_that_turns_out_to_be_on_another_node_is_awaited_no_longer() {
+    let mut driver = Driver::preempting([node("n", 1), node("m", 0)]);
+    let victim = pod("v", 1);
+    driver.pod(&victim);
+    assert!(driver.schedule().is_some(), "it is on its way to n");
+    driver.pod(&pod("preemptor", 10));
+    driver.preempt();
+    let uid = PodUid::of(&victim.object());
+    assert!(driver.engine.cache().preemptions.is_victim(&uid));
+    // Somebody else was faster.
+    driver.pod(&leaving(&victim.on("m")));
+    assert!(!driver.engine.cache().preemptions.is_victim(&uid));
+    let decision = driver.schedule().expect("the room is there");
+    assert!(
+        matches!(&decision.outcome, Outcome::Scheduled { node } if &**node == "n"),
+        "{decision:?}"
+    );
+}
