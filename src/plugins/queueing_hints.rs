@@ -104,13 +104,14 @@ fn expected(plugin: &str) -> Option<Vec<(EventResource, ActionType)>> {
             (R::PersistentVolumeClaim, A::ADD),
             (R::VolumeAttachment, A::DELETE),
         ],
+        // Upstream does not hear of drivers that go.
         "VolumeBinding" => vec![
             (R::StorageClass, KEPT),
             (R::PersistentVolumeClaim, KEPT),
             (R::PersistentVolume, KEPT),
             (R::Node, LABELS),
             (R::CsiNode, KEPT),
-            (R::CsiDriver, A::UPDATE),
+            (R::CsiDriver, A::UPDATE.or(A::DELETE)),
             (R::CsiStorageCapacity, KEPT),
         ],
         "VolumeZone" => vec![

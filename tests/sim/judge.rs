@@ -22,11 +22,17 @@ use crate::world::World;
 /// Long enough for everybody's back-off, and shorter than the flush.
 const SETTLING: Duration = Duration::from_secs(90);
 
+/// A call that was begun last is answered by then.
+const ANSWERED: Duration = Duration::from_secs(10);
+
 /// Lets the history end and looks at what is left.
 pub(crate) fn conclude(world: &mut World) {
     world.stop_faults();
     let end = world.now + SETTLING;
     world.run_until(end);
+    if world.is_busy() {
+        world.run_until(end + ANSWERED);
+    }
     world.close();
     if !world.findings.is_empty() {
         return;

@@ -23,7 +23,10 @@ impl EnqueueExtensions for VolumeBinding {
                 ActionType::ADD.or(ActionType::UPDATE_NODE_LABEL),
             ),
             ClusterEventKind::new(EventResource::CsiNode, ADD_OR_UPDATE),
-            ClusterEventKind::new(EventResource::CsiDriver, ActionType::UPDATE),
+            ClusterEventKind::new(
+                EventResource::CsiDriver,
+                ActionType::UPDATE.or(ActionType::DELETE),
+            ),
             ClusterEventKind::new(EventResource::CsiStorageCapacity, ADD_OR_UPDATE),
         ];
         &EVENTS
@@ -77,12 +80,13 @@ fn is_class_of(change: &Change<'_>, object: &ObjectKey, pod: &PodView<'_>) -> bo
     claims.any(|claim| claims::claim_class(claim) == &*object.name)
 }
 
-/// The driver tells its free capacity no more, and volumes for the pod are made by it. Upstream
-/// asks whether the pod has the driver inline, which leaves out the pods that wait for space.
+/// The driver tells its free capacity no more or is gone, which counts as much, and volumes for the
+/// pod are made by it. Upstream asks whether the pod has the driver inline, which leaves out the
+/// pods that wait for space, and does not hear of drivers that go.
 fn stopped_counting(change: &Change<'_>, object: &ObjectKey, pod: &PodView<'_>) -> bool {
     let listers = change.cluster.listers();
     let driver = listers.csi_drivers.get("", &object.name);
-    let is_free = driver.is_some_and(|driver| !driver.spec.storage_capacity);
+    let is_free = driver.is_none_or(|driver| !driver.spec.storage_capacity);
     is_free
         && claims::known(pod, listers).any(|claim| {
             let class = listers.storage_classes.get("", claims::claim_class(claim));

@@ -1,6 +1,7 @@
 //! The plugin on small clusters: what it refuses, what it takes, what it writes.
 
 mod assuming;
+mod events;
 mod filter;
 mod pre_filter;
 mod score;
