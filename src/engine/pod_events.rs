@@ -112,8 +112,16 @@ impl Engine {
         let earlier = self.cache.add_pod(info);
         let action = match &earlier {
             None => ActionType::ADD,
-            Some(_) if was_assumed => ActionType::ADD,
             Some(earlier) if earlier.node_name != node => ActionType::ADD,
+            // Between decision and binding it may have become smaller.
+            Some(earlier) if was_assumed => {
+                let before = self.cache.vocabulary.pod_class(earlier.class);
+                if crate::engine::queue::any_less(&class.requests, &before.requests) {
+                    ActionType::ADD.or(ActionType::UPDATE_POD_SCALE_DOWN)
+                } else {
+                    ActionType::ADD
+                }
+            }
             Some(earlier) => {
                 let before = self.cache.vocabulary.pod_class(earlier.class);
                 let mut action = ActionType::NONE;

@@ -164,3 +164,20 @@ fn a_pod_that_somebody_else_binds_during_its_binding_stays_where_the_watch_says(
         }
     }
 }
+
+#[test]
+fn a_pod_that_is_smaller_when_it_is_bound_leaves_room_for_others() {
+    let mut driver = Driver::new([make_node("n").allocatable(&[("cpu", "2"), ("pods", "9")])]);
+    driver.spec = json!({"schedulerName": "bayplan"});
+    driver.profile(driver.spec.clone());
+    driver.pod(&make_pod("resized").request("cpu", "2"));
+    assert_eq!(driver.placed(), "n");
+    driver.pod(&make_pod("small").request("cpu", "1"));
+    assert!(matches!(
+        driver.schedule().map(|decision| decision.outcome),
+        Some(Outcome::Unschedulable { .. })
+    ));
+    driver.pod(&make_pod("resized").request("cpu", "1").on("n"));
+    driver.wait(Duration::from_secs(10));
+    assert_eq!(driver.placed(), "n");
+}
