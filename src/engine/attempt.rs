@@ -13,7 +13,7 @@ use crate::engine::framework::extension_points::Refusal;
 use crate::engine::framework::profile::Profile;
 use crate::engine::framework::{CycleState, PluginError, PluginName};
 use crate::engine::queue::{Place, QueuePlugins, Rejectors};
-use crate::engine::report::FailureReason;
+use crate::engine::report::{FailureReason, Renomination};
 use crate::engine::scheduling_cycle::{
     self, Begun, Choice, Cycle, Evaluation, Interruption, Nomination,
 };
@@ -362,9 +362,14 @@ impl Engine {
         let now = self.now;
         let (queue, plugins) = self.queue_and_plugins();
         queue.requeue(now, &info.uid, rejectors, &plugins);
+        let promised = self.cache.nominator.node_of(&info.uid).cloned();
         // At once, since the next attempt comes before the pod's object says so.
         self.cache.nominate(info, decision.nominated_node.clone());
-        self.report_failure(info, reason, message, decision.nominated_node.clone());
+        let nominated = Renomination {
+            promised,
+            node: decision.nominated_node.clone(),
+        };
+        self.report_failure(info, reason, message, &nominated);
     }
 }
 

@@ -41,6 +41,15 @@ impl FailureReason {
     }
 }
 
+/// What an attempt means for the nomination of its pod.
+#[derive(Debug, Default)]
+pub(super) struct Renomination {
+    /// The node that the pod was nominated for before, whether its object names it yet or not.
+    pub(super) promised: Option<Arc<str>>,
+    /// The one that it is nominated for now.
+    pub(super) node: Option<Arc<str>>,
+}
+
 impl Engine {
     /// Says that an attempt failed: condition and nomination in one PATCH, if they changed, and an
     /// event.
@@ -49,7 +58,7 @@ impl Engine {
         pod: &PodInfo,
         reason: FailureReason,
         message: &str,
-        nominated: Option<Arc<str>>,
+        nominated: &Renomination,
     ) {
         let event = failed_scheduling(pod, message);
         self.effects.tell(pod, EffectAction::RecordEvent(event));
@@ -98,7 +107,8 @@ impl Engine {
             .as_ref()
             .is_some_and(|known| *known.message == *message);
         if !known {
-            self.report_failure(&info, FailureReason::SchedulerError, &message, None);
+            let none = Renomination::default();
+            self.report_failure(&info, FailureReason::SchedulerError, &message, &none);
         }
         self.cache.vocabulary.release_pod(&info);
     }
@@ -166,9 +176,11 @@ fn changed_condition(
     })
 }
 
-/// The nomination, unless the API says so already; none clears it.
-fn changed_nomination(pod: &PodInfo, nominated: Option<Arc<str>>) -> Option<Arc<str>> {
-    (pod.nominated_node != nominated).then(|| nominated.unwrap_or_else(|| Arc::from("")))
+/// The nomination, unless the API says so already and nothing else was sent; none clears it.
+fn changed_nomination(pod: &PodInfo, nominated: &Renomination) -> Option<Arc<str>> {
+    let Renomination { promised, node } = nominated;
+    let is_other = pod.nominated_node != *node || (promised.is_some() && promised != node);
+    is_other.then(|| node.clone().unwrap_or_else(|| Arc::from("")))
 }
 
 /// A note that fits (`truncateMessage`), cut between characters.

@@ -10,7 +10,7 @@ use crate::engine::framework::extension_points::Refusal;
 use crate::engine::framework::{PluginError, PluginName};
 use crate::engine::observer::StatusCode;
 use crate::engine::queue::Rejectors;
-use crate::engine::report::FailureReason;
+use crate::engine::report::{FailureReason, Renomination};
 use crate::engine::{Engine, FailedBinding};
 use crate::model::pod_info::PodUid;
 
@@ -119,7 +119,7 @@ impl Engine {
         }
         // After the pod is back, so that the room it frees does not wake itself by hint.
         self.assigned_pod_gone(Some(binding.node), &info);
-        self.report_failure(&info, reason, &message, None);
+        self.report_failure(&info, reason, &message, &Renomination::default());
         self.cache.vocabulary.release_pod(&info);
     }
 

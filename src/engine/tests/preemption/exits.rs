@@ -242,3 +242,20 @@ fn a_victim_that_turns_out_to_be_on_another_node_is_awaited_no_longer() {
         "{decision:?}"
     );
 }
+
+#[test]
+fn a_nomination_is_taken_back_that_the_object_does_not_show_yet() {
+    let (mut driver, victims, _) = scene(1);
+    driver.preempt();
+    driver.delete(&victims[0]);
+    driver.pod(&pod("taker", 50).on("n"));
+    driver.wait(Duration::from_secs(10));
+    driver.effects.clear();
+    let decision = driver.schedule().expect("the preemptor must be ready");
+    assert_eq!(decision.nominated_node, None);
+    // The patch that nominated it may be on its way, and would keep the room from others.
+    assert_eq!(
+        driver.patches("preemptor")[0].nominated_node.as_deref(),
+        Some("")
+    );
+}
