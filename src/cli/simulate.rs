@@ -24,7 +24,7 @@ pub(super) struct SimulateArgs {
     #[arg(value_name = "FILE", required_unless_present = "generate")]
     pub(super) files: Vec<PathBuf>,
 
-    /// Generate nodes and pods: nodes=N,pods=M[,running=R][,zones=Z][,workload=NAME].
+    /// Generate nodes and pods: nodes=N,pods=M, optionally with running=R,zones=Z,workload=NAME.
     ///
     /// R pods run on each node already; M pods of deployments of a hundred wait. Workloads are
     /// plain, spread-zone, anti-affinity-host, affinity-zone and node-affinity-zone; without one the
