@@ -64,9 +64,7 @@ pub fn run_live(
     documents: Vec<NamedDocument>,
     options: &SimulateOptions,
 ) -> Result<Vec<DecisionRecord>, SimError> {
-    let cluster = Cluster::read(documents)?;
-    let choice = Choice::among(&cluster.profiles, options.profile.as_deref())?;
-    Ok(Simulation::new(cluster, &choice, options)?.run_live())
+    Ok(simulation(documents, options, |_| ())?.run_live())
 }
 
 /// As [`run`]; `note` is told what a person should know beside the records, in sentences.
@@ -78,10 +76,18 @@ pub fn run_noting(
     options: &SimulateOptions,
     note: impl FnMut(String),
 ) -> Result<Vec<DecisionRecord>, SimError> {
+    Ok(simulation(documents, options, note)?.run())
+}
+
+fn simulation(
+    documents: Vec<NamedDocument>,
+    options: &SimulateOptions,
+    note: impl FnMut(String),
+) -> Result<Simulation, SimError> {
     let cluster = Cluster::read(documents)?;
     let choice = Choice::among(&cluster.profiles, options.profile.as_deref())?;
     note_extenders(&choice, note);
-    Ok(Simulation::new(cluster, &choice, options)?.run())
+    Simulation::new(cluster, &choice, options)
 }
 
 /// Tells which profiles have extenders, which nobody asks here.

@@ -78,16 +78,10 @@ impl Workload {
         let Some(crowd) = &self.file.crowd else {
             return Ok(());
         };
-        let (nodes, total) = (arena.nodes(), arena.nodes() * crowd.per_node);
-        let (file, namespace) = (Arc::clone(&self.file), namespace.to_owned());
-        requests::post_all(arena.admin(), WORKERS, total, move |number| {
-            let crowd = file.crowd.as_ref().map_or(&Value::Null, |crowd| &crowd.pod);
-            let name = format!("crowd-{number}");
-            let pod = pod(crowd, &name, number, nodes, &namespace, scheduler);
-            [(pods_path(&namespace), pod)]
-        })
-        .await
-        .with_context(|| format!("the crowd of {} cannot be made", self.name))
+        let total = arena.nodes() * crowd.per_node;
+        post_pods(arena, &crowd.pod, ("crowd", total), namespace, scheduler)
+            .await
+            .with_context(|| format!("the crowd of {} cannot be made", self.name))
     }
 
     /// Makes the pods that wait for a scheduler.
@@ -99,15 +93,9 @@ impl Workload {
         scheduler: &'static str,
     ) -> anyhow::Result<()> {
         self.make_companions(arena, namespace, "pod", pods).await?;
-        let (file, nodes) = (Arc::clone(&self.file), arena.nodes());
-        let namespace = namespace.to_owned();
-        requests::post_all(arena.admin(), WORKERS, pods, move |number| {
-            let name = format!("pod-{number}");
-            let pod = pod(&file.pod, &name, number, nodes, &namespace, scheduler);
-            [(pods_path(&namespace), pod)]
-        })
-        .await
-        .with_context(|| format!("the pods of {} cannot be made", self.name))
+        post_pods(arena, &self.file.pod, ("pod", pods), namespace, scheduler)
+            .await
+            .with_context(|| format!("the pods of {} cannot be made", self.name))
     }
 
     /// Makes what pods called `prefix-N` come with.
@@ -184,6 +172,23 @@ impl Drop for Churn {
     fn drop(&mut self) {
         self.0.abort();
     }
+}
+
+/// Makes so many pods, called `prefix-N`.
+async fn post_pods(
+    arena: &Arena,
+    template: &Value,
+    (prefix, total): (&'static str, usize),
+    namespace: &str,
+    scheduler: &'static str,
+) -> anyhow::Result<()> {
+    let (template, nodes, namespace) = (template.clone(), arena.nodes(), namespace.to_owned());
+    requests::post_all(arena.admin(), WORKERS, total, move |number| {
+        let name = format!("{prefix}-{number}");
+        let pod = pod(&template, &name, number, nodes, &namespace, scheduler);
+        [(pods_path(&namespace), pod)]
+    })
+    .await
 }
 
 fn pod(

@@ -50,7 +50,7 @@ enum Found {
 /// The compact part of an evaluation.
 #[derive(Default)]
 struct Summary {
-    /// None if it was read off what is kept of the class.
+    /// Nodes; 0 if the answer was read off what is kept of the class.
     looked_at: usize,
     feasible_count: usize,
     best: Vec<(Arc<str>, i64)>,

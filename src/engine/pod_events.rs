@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
-use crate::engine::queue::{RecordedChange, target_pod_change};
+use crate::engine::queue::{RecordedChange, any_less, target_pod_change};
 use crate::engine::{Activity, Engine};
 use crate::model::objects::Pod;
 use crate::model::pod_class::InvalidPod;
@@ -67,10 +67,15 @@ impl Engine {
             return;
         };
         self.known.remove(&info.key);
-        // First of all, so that those who waited for it are not held back any more.
-        let preemptors = self.cache.preemptions.victim_gone(uid);
-        self.assigned_pod_gone(info.node_name.clone(), &info);
+        self.pod_left_node(&info);
         self.cache.vocabulary.release_pod(&info);
+    }
+
+    /// The pod is no longer on the node that it names here; who waited for that waits no longer.
+    fn pod_left_node(&mut self, info: &PodInfo) {
+        // First of all, so that nobody is held back any more.
+        let preemptors = self.cache.preemptions.victim_gone(&info.uid);
+        self.assigned_pod_gone(info.node_name.clone(), info);
         self.activate_waiting(&preemptors);
     }
 
@@ -110,39 +115,28 @@ impl Engine {
             self.cache.preemptions.victim_going(uid, info.gone_by);
         }
         let earlier = self.cache.add_pod(info);
-        let action = match &earlier {
-            None => ActionType::ADD,
-            Some(earlier) if earlier.node_name != node => ActionType::ADD,
-            // Between decision and binding it may have become smaller.
-            Some(earlier) if was_assumed => {
-                let before = self.cache.vocabulary.pod_class(earlier.class);
-                if crate::engine::queue::any_less(&class.requests, &before.requests) {
-                    ActionType::ADD.or(ActionType::UPDATE_POD_SCALE_DOWN)
-                } else {
-                    ActionType::ADD
-                }
+        let there = earlier.as_ref().filter(|pod| pod.node_name == node);
+        let action = there.map_or(ActionType::ADD, |there| {
+            let before = self.cache.vocabulary.pod_class(there.class);
+            let mut action = ActionType::NONE;
+            if any_less(&class.requests, &before.requests) {
+                action = action.or(ActionType::UPDATE_POD_SCALE_DOWN);
             }
-            Some(earlier) => {
-                let before = self.cache.vocabulary.pod_class(earlier.class);
-                let mut action = ActionType::NONE;
-                if earlier.labels != labels {
-                    action = action.or(ActionType::UPDATE_POD_LABEL);
-                }
-                if crate::engine::queue::any_less(&class.requests, &before.requests) {
-                    action = action.or(ActionType::UPDATE_POD_SCALE_DOWN);
-                }
-                if action.is_none() && is_terminating && !earlier.is_terminating {
-                    action = ActionType::UPDATE;
-                }
-                action
+            if was_assumed {
+                // Between decision and binding it may have become smaller.
+                return action.or(ActionType::ADD);
             }
-        };
+            if there.labels != labels {
+                action = action.or(ActionType::UPDATE_POD_LABEL);
+            }
+            if action.is_none() && is_terminating && !there.is_terminating {
+                action = ActionType::UPDATE;
+            }
+            action
+        });
         if let Some(earlier) = earlier {
             if earlier.node_name != node {
-                // Who waited for its room waits no longer.
-                let preemptors = self.cache.preemptions.victim_gone(uid);
-                self.assigned_pod_gone(earlier.node_name.clone(), &earlier);
-                self.activate_waiting(&preemptors);
+                self.pod_left_node(&earlier);
             }
             self.cache.vocabulary.release_pod(&earlier);
         }

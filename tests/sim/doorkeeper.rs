@@ -45,11 +45,7 @@ impl PermitPlugin for Doorkeeper {
         let value = pod.symbols.get(LABEL).and_then(|key| pod.labels.get(key));
         let value = value.map_or("", |value| pod.symbols.text(value));
         let rejection = |why: &str| Rejection::unschedulable(NAME, why.to_owned());
-        let mut verdict = PermitVerdict {
-            decision: PermitDecision::Allow,
-            allow: Vec::new(),
-            reject: Vec::new(),
-        };
+        let mut verdict = PermitVerdict::from(PermitDecision::Allow);
         match value {
             "long" => verdict.decision = PermitDecision::Wait(Duration::from_secs(40)),
             "short" => verdict.decision = PermitDecision::Wait(Duration::from_secs(1)),

@@ -327,6 +327,17 @@ pub struct PermitVerdict {
     pub reject: Vec<(PodUid, Rejection)>,
 }
 
+impl From<PermitDecision> for PermitVerdict {
+    /// Of a plugin that has nothing to say of the pods that wait.
+    fn from(decision: PermitDecision) -> Self {
+        Self {
+            decision,
+            allow: Vec::new(),
+            reject: Vec::new(),
+        }
+    }
+}
+
 /// What becomes of a pod at `Permit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermitDecision {

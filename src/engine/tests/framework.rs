@@ -52,8 +52,8 @@ impl PreBindWork for Work {
 /// A plugin that holds every pod at `Permit` but `preemptor`.
 pub(super) fn holding(name: PluginName) -> Probe {
     let hold: Permit = |pod, _| match pod {
-        "preemptor" => verdict(PermitDecision::Allow),
-        _ => verdict(PermitDecision::Wait(Duration::from_mins(1))),
+        "preemptor" => PermitDecision::Allow.into(),
+        _ => PermitDecision::Wait(Duration::from_mins(1)).into(),
     };
     Probe {
         permit: Some(hold),
@@ -66,14 +66,6 @@ pub(super) fn working(name: PluginName) -> Probe {
     Probe {
         work: Some(false),
         ..Probe::new(name)
-    }
-}
-
-fn verdict(decision: PermitDecision) -> PermitVerdict {
-    PermitVerdict {
-        decision,
-        allow: Vec::new(),
-        reject: Vec::new(),
     }
 }
 
@@ -182,7 +174,7 @@ impl PermitPlugin for Probe {
     ) -> PermitVerdict {
         match self.permit {
             Some(permit) => permit(&pod.info.key.name, waiting),
-            None => verdict(PermitDecision::Allow),
+            None => PermitDecision::Allow.into(),
         }
     }
 }

@@ -120,7 +120,7 @@ fn a_reservation_that_is_refused_is_undone() {
 #[test]
 fn a_pod_that_is_held_waits_and_the_wait_has_an_end_of_its_own() {
     let holder = Probe {
-        permit: Some(|_, _| verdict(PermitDecision::Wait(Duration::from_secs(5)))),
+        permit: Some(|_, _| PermitVerdict::from(PermitDecision::Wait(Duration::from_secs(5)))),
         ..Probe::new("holder")
     };
     let (mut driver, recorder) = observed(&["a"], &[holder]);

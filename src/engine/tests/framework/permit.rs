@@ -10,16 +10,16 @@ fn gang(pod: &str, waiting: &[PodUid]) -> PermitVerdict {
     match pod {
         "leader" => PermitVerdict {
             allow: waiting.to_vec(),
-            ..verdict(PermitDecision::Allow)
+            ..PermitVerdict::from(PermitDecision::Allow)
         },
         "traitor" => PermitVerdict {
             reject: waiting
                 .iter()
                 .map(|uid| (uid.clone(), rejection.clone()))
                 .collect(),
-            ..verdict(PermitDecision::Refuse(Refusal::Rejected(rejection)))
+            ..PermitVerdict::from(PermitDecision::Refuse(Refusal::Rejected(rejection)))
         },
-        _ => verdict(PermitDecision::Wait(LIMIT)),
+        _ => PermitVerdict::from(PermitDecision::Wait(LIMIT)),
     }
 }
 
