@@ -2,31 +2,43 @@
 //! are alike (the heir of kube-scheduler's equivalence cache).
 //!
 //! A pod of a class that is known costs what changed since its last one: nodes that changed are
-//! judged again, and the best is read off a ranking.
+//! judged again, and the best is read off a ranking. Classes that ask the same of nodes by
+//! themselves share a [`Standing`], and where they tell places apart by the same labels the ranking
+//! in it.
 
+pub(crate) mod changed_nodes;
 pub(crate) mod class_index;
 pub(crate) mod class_verdicts;
 pub(crate) mod ranking;
 pub(crate) mod refusals;
+pub(crate) mod standing;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::cache::Cache;
 use crate::engine::cache::snapshot::{PodView, Snapshot};
 use crate::engine::classes::class_index::ClassIndex;
+use crate::engine::classes::standing::{Standing, StandingKey};
 use crate::engine::framework::class_plugin::ClassPlugin;
 use crate::engine::framework::profile::Profile;
 use crate::engine::framework::{CycleState, Plugin};
 use crate::model::map::IdMap;
 use crate::model::pod_info::PodInfo;
+use crate::model::symbols::{Symbol, Symbols};
 use crate::model::vocabulary::{PodClassId, Vocabulary};
 
-/// Classes that are kept at once, at most.
-const CLASSES_MAX: usize = 256;
-/// Nodes of all classes that are kept at once, at most: some 64 bytes each.
+/// Classes that are kept at once, at most, and as many standings, and as many rankings in these.
+const KEPT_MAX: usize = 256;
+/// Nodes that are kept at once in all of each, at most: some 64 bytes in a class or a ranking, 20 in
+/// a standing.
 const NODES_MAX: usize = 1_000_000;
 /// So many classes are kept however many nodes there are.
 const CLASSES_MIN: usize = 4;
+/// So many standings.
+const STANDINGS_MIN: usize = 8;
+/// So many rankings in standings.
+const RANKINGS_MIN: usize = 16;
 
 /// What pods have in common that are judged alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +53,10 @@ pub(crate) struct ClassKey {
 #[derive(Debug, Default)]
 pub(crate) struct Classes {
     kept: IdMap<ClassKey, KeptClass>,
+    /// By their numbers, which no two ever have in common.
+    standings: BTreeMap<u64, KeptStanding>,
+    numbers: IdMap<StandingKey, u64>,
+    next_number: u64,
     uses: u64,
     /// How many pods were decided by what was kept.
     pub(crate) decided: u64,
@@ -52,6 +68,15 @@ struct KeptClass {
     /// Holds the references to class and labels.
     pod: PodInfo,
     index: ClassIndex,
+    last_used: u64,
+}
+
+/// A standing that is kept.
+#[derive(Debug)]
+struct KeptStanding {
+    /// Holds the references to what is in the key.
+    pod: PodInfo,
+    standing: Standing,
     last_used: u64,
 }
 
@@ -103,9 +128,17 @@ fn judges(plugin: &dyn Plugin) -> bool {
 // === impl Classes ===
 
 impl Classes {
-    /// A pod of each class that is kept, which holds the references to class and labels.
+    /// A pod for each class and standing that is kept, which holds the references to class and
+    /// labels.
     pub(crate) fn pods(&self) -> impl Iterator<Item = &PodInfo> {
-        self.kept.values().map(|kept| &kept.pod)
+        let of_classes = self.kept.values().map(|kept| &kept.pod);
+        of_classes.chain(self.standings.values().map(|kept| &kept.pod))
+    }
+
+    /// Every symbol that is held beside those of pods, as often as it is held.
+    pub(crate) fn held(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let standings = self.standings.values();
+        standings.flat_map(|kept| kept.standing.held())
     }
 
     /// Takes out what is kept of a class.
@@ -114,22 +147,49 @@ impl Classes {
         Some(std::mem::take(&mut kept.index))
     }
 
+    /// The standing of this number, if it is kept.
+    pub(crate) fn take_standing(&mut self, number: u64) -> Option<Standing> {
+        let kept = self.standings.get_mut(&number)?;
+        Some(std::mem::take(&mut kept.standing))
+    }
+
+    /// The number of the standing of `key`, which is kept from now on. `pod` is of that kind.
+    pub(crate) fn standing(&mut self, key: StandingKey, pod: &PodInfo, cache: &mut Cache) -> u64 {
+        if let Some(number) = self.numbers.get(&key) {
+            return *number;
+        }
+        let limit = limit(cache, STANDINGS_MIN);
+        while self.standings.len() >= limit {
+            self.forget_standing(&mut cache.vocabulary);
+        }
+        let kept = KeptStanding {
+            pod: cache.vocabulary.share_pod(pod),
+            standing: Standing::default(),
+            last_used: self.uses,
+        };
+        let number = self.next_number;
+        self.next_number += 1;
+        self.standings.insert(number, kept);
+        self.numbers.insert(key, number);
+        number
+    }
+
     /// Keeps what is known of the class of `pod`.
     pub(crate) fn keep(
         &mut self,
         key: ClassKey,
         pod: &PodInfo,
-        index: ClassIndex,
+        (index, standing): (ClassIndex, Standing),
         cache: &mut Cache,
     ) {
         self.uses += 1;
+        self.keep_standing(index.standing, standing, cache);
         if let Some(kept) = self.kept.get_mut(&key) {
             kept.last_used = self.uses;
             kept.index = index;
             return;
         }
-        let affordable = NODES_MAX / cache.nodes.len().max(1);
-        let limit = affordable.clamp(CLASSES_MIN, CLASSES_MAX);
+        let limit = limit(cache, CLASSES_MIN);
         while self.kept.len() >= limit {
             self.forget_least_used(&mut cache.vocabulary);
         }
@@ -140,6 +200,18 @@ impl Classes {
             last_used: self.uses,
         };
         self.kept.insert(key, kept);
+    }
+
+    fn keep_standing(&mut self, number: u64, mut standing: Standing, cache: &mut Cache) {
+        let is_new = standing.hold_keys(cache.vocabulary.symbols_mut());
+        if let Some(kept) = self.standings.get_mut(&number) {
+            kept.standing = standing;
+            kept.last_used = self.uses;
+        }
+        if is_new {
+            let limit = limit(cache, RANKINGS_MIN);
+            self.forget_rankings(limit, cache.vocabulary.symbols_mut());
+        }
     }
 
     /// Forgets a class.
@@ -154,6 +226,9 @@ impl Classes {
         for (_, kept) in self.kept.drain(..) {
             vocabulary.release_pod(&kept.pod);
         }
+        while !self.standings.is_empty() {
+            self.forget_standing(vocabulary);
+        }
     }
 
     fn forget_least_used(&mut self, vocabulary: &mut Vocabulary) {
@@ -165,4 +240,39 @@ impl Classes {
             vocabulary.release_pod(&kept.pod);
         }
     }
+
+    /// Forgets the standing that was unused the longest.
+    fn forget_standing(&mut self, vocabulary: &mut Vocabulary) {
+        let kept = self.standings.iter();
+        let least = kept.min_by_key(|(_, kept)| kept.last_used);
+        let Some(number) = least.map(|(number, _)| *number) else {
+            return;
+        };
+        self.numbers.retain(|_, other| *other != number);
+        if let Some(mut kept) = self.standings.remove(&number) {
+            kept.standing.forget_rankings(vocabulary.symbols_mut());
+            vocabulary.release_pod(&kept.pod);
+        }
+    }
+
+    /// Forgets rankings of the standings that were unused the longest, until `limit` are left.
+    fn forget_rankings(&mut self, limit: usize, symbols: &mut Symbols) {
+        let rankings = self.standings.values().map(|kept| kept.standing.rankings());
+        let mut count: usize = rankings.sum();
+        while count > limit {
+            let kept = self.standings.values_mut();
+            let has_rankings = kept.filter(|kept| kept.standing.rankings() > 0);
+            let Some(least) = has_rankings.min_by_key(|kept| kept.last_used) else {
+                return;
+            };
+            least.standing.forget_ranking(symbols);
+            count -= 1;
+        }
+    }
+}
+
+/// How many of something that has an entry for each node are kept, at `least` so many.
+fn limit(cache: &Cache, least: usize) -> usize {
+    let affordable = NODES_MAX / cache.nodes.len().max(1);
+    affordable.clamp(least, KEPT_MAX)
 }

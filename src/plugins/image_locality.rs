@@ -1,12 +1,12 @@
 //! `ImageLocality`: prefers nodes that have the pod's images, weighed by their size and by how
 //! many nodes have them, so that one node does not draw all pods.
 
-use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::framework::class_plugin::{ClassPlugin, Places};
 use crate::engine::framework::extension_points::{MAX_NODE_SCORE, ScorePlugin};
 use crate::engine::framework::{CycleState, Plugin, PluginError, PluginName};
 use crate::model::images::ImageState;
+use crate::model::symbols::Symbol;
 
 pub(crate) const NAME: &str = "ImageLocality";
 
@@ -56,7 +56,9 @@ impl Places for ImagePlaces {
 
     fn withdraw(&self, _: &mut CycleState) {}
 
-    fn update(&mut self, _: &PodView<'_>, _: Slot, _: Option<&NodeView<'_>>) {}
+    fn keys(&self) -> Option<Vec<Symbol>> {
+        Some(Vec::new())
+    }
 
     fn place(&self, _: &CycleState, pod: &PodView<'_>, node: &NodeView<'_>, place: &mut Vec<i64>) {
         for names in pod.class.images.chunks(IMAGES_PER_NUMBER) {

@@ -5,6 +5,7 @@ use crate::engine::attempt::{Attempt, Found};
 use crate::engine::cache::snapshot::PodView;
 use crate::engine::classes::ClassKey;
 use crate::engine::classes::class_index::{self, ClassIndex};
+use crate::engine::classes::standing::{Standing, StandingKey};
 use crate::engine::framework::CycleState;
 use crate::engine::framework::profile::Profile;
 use crate::engine::scheduling_cycle::Begun;
@@ -14,6 +15,7 @@ use crate::model::pod_info::PodInfo;
 pub(super) struct BegunClass {
     key: ClassKey,
     index: ClassIndex,
+    standing: Standing,
     state: CycleState,
 }
 
@@ -30,6 +32,7 @@ impl Engine {
         let Some(BegunClass {
             key,
             mut index,
+            mut standing,
             state,
         }) = class
         else {
@@ -38,13 +41,15 @@ impl Engine {
         };
         let begun = Begun {
             index: &mut index,
+            standing: &mut standing,
             state,
         };
         let found = self.find(info, profile, attempt, Some(begun), inspect);
         if let Found::Node { summary, .. } | Found::NoFit { summary, .. } = &found {
             self.classes.decided += u64::from(summary.looked_at == 0);
         }
-        self.classes.keep(key, info, index, &mut self.cache);
+        let known = (index, standing);
+        self.classes.keep(key, info, known, &mut self.cache);
         found
     }
 
@@ -63,8 +68,15 @@ impl Engine {
         let mut state = CycleState::default();
         let key = ClassKey::of(&mut state, &pod, profile, cluster)?;
         if let Some(mut index) = self.classes.take(&key) {
-            if index.begin(&mut state, &inputs, &pod, cluster) {
-                return Some(BegunClass { key, index, state });
+            if index.begin(&mut state, &inputs, &pod, cluster)
+                && let Some(standing) = self.classes.take_standing(index.standing)
+            {
+                return Some(BegunClass {
+                    key,
+                    index,
+                    standing,
+                    state,
+                });
             }
             self.classes.forget(&key, &mut self.cache.vocabulary);
         }
@@ -73,7 +85,17 @@ impl Engine {
         let pod = PodView::new(info, &self.cache.vocabulary);
         let mut index = ClassIndex::new(inputs.clone(), &pod, profile, cluster);
         let mut state = CycleState::default();
-        let is_current = index.begin(&mut state, &inputs, &pod, cluster);
-        is_current.then_some(BegunClass { key, index, state })
+        if !index.begin(&mut state, &inputs, &pod, cluster) {
+            return None;
+        }
+        let of_nodes = StandingKey::of(&index, &pod, profile, cluster)?;
+        index.standing = self.classes.standing(of_nodes, info, &mut self.cache);
+        let standing = self.classes.take_standing(index.standing)?;
+        Some(BegunClass {
+            key,
+            index,
+            standing,
+            state,
+        })
     }
 }

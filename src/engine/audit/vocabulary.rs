@@ -44,7 +44,8 @@ fn audit_symbols(engine: &Engine, findings: &mut Findings) {
         .chain(facts.flat_map(NodeFacts::held))
         .chain(cache.topology.counted.held())
         .chain(cache.topology.namespaces.held())
-        .chain(engine.profiles.held());
+        .chain(engine.profiles.held())
+        .chain(engine.classes.held());
     let wanted = count(held);
     for (symbol, references) in symbols.references() {
         let users = wanted.get(&symbol).copied().unwrap_or(0);

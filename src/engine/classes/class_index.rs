@@ -1,13 +1,10 @@
 //! What is kept of one class of pods.
 
-use std::collections::BTreeSet;
-
-use crate::engine::cache::nodes::Slot;
-use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
-use crate::engine::classes::class_verdicts::ClassVerdicts;
+use crate::engine::cache::snapshot::{PodView, Snapshot};
+use crate::engine::classes::changed_nodes::ChangedNodes;
 use crate::engine::classes::judging;
 use crate::engine::classes::ranking::Ranking;
-use crate::engine::classes::refusals::Refusals;
+use crate::engine::classes::standing::PlaceKeys;
 use crate::engine::framework::CycleState;
 use crate::engine::framework::class_plugin::Places;
 use crate::engine::framework::profile::Profile;
@@ -15,25 +12,19 @@ use crate::engine::framework::profile::Profile;
 /// What verdicts depend on beside nodes and pods.
 pub(crate) type Inputs = Vec<u64>;
 
-/// The nodes as they were judged for a class of pods, up to a change.
+/// What is known for a class of pods, up to a change of nodes.
 #[derive(Debug, Default)]
 pub(crate) struct ClassIndex {
-    /// The changes of nodes that were seen; `None`: none yet.
-    position: Option<u64>,
-    /// Nodes that changed and were not judged since.
-    pub(crate) dirty: Vec<Slot>,
+    /// The nodes that places do not know of.
+    changed: ChangedNodes,
     /// What the verdicts depend on beside nodes and pods.
     inputs: Inputs,
     /// The plugins that judge by places, by their index in the profile.
     pub(crate) places: Vec<(usize, Box<dyn Places>)>,
-    /// What filters say of whole node classes.
-    pub(crate) verdicts: ClassVerdicts,
-    /// The nodes that fit by themselves.
+    /// The number of what nodes are by themselves for the class.
+    pub(crate) standing: u64,
+    /// The nodes ranked for this class alone, if it tells places apart as no other does.
     pub(crate) ranking: Ranking,
-    /// The nodes that do not.
-    pub(crate) refusals: Refusals,
-    /// Nodes on which other pods hold room: who may take it depends on the priority.
-    pub(crate) promised: BTreeSet<Slot>,
 }
 
 impl ClassIndex {
@@ -76,39 +67,27 @@ impl ClassIndex {
         self.places.iter().any(|(other, _)| *other == index)
     }
 
-    /// Takes note whether other pods hold room on the node, and tells it.
-    pub(crate) fn note_promised(
-        &mut self,
-        slot: Slot,
-        node: Option<&NodeView<'_>>,
-        cluster: Snapshot<'_>,
-    ) -> bool {
-        let is_promised = node.is_some_and(|node| cluster.is_promised(node));
-        if is_promised {
-            self.promised.insert(slot);
-        } else {
-            self.promised.remove(&slot);
+    /// The labels by which places are told apart, if it is by labels alone.
+    pub(crate) fn place_keys(&self) -> Option<PlaceKeys> {
+        let mut keys = PlaceKeys::new();
+        for (index, places) in &self.places {
+            let of_plugin = places.keys()?;
+            keys.extend(of_plugin.into_iter().map(|key| (*index, key)));
         }
-        is_promised
+        Some(keys)
     }
 
     fn note_changes(&mut self, pod: &PodView<'_>, cluster: Snapshot<'_>) {
-        let log = cluster.node_changes();
-        let since = self.position.and_then(|position| log.since(position));
-        self.position = Some(log.position());
-        let mut changed: Vec<Slot> = match since {
-            Some(slots) => slots.collect(),
-            None => cluster.slots().collect(),
-        };
-        changed.sort_unstable();
-        changed.dedup();
-        for slot in &changed {
+        if !self.places.iter().any(|(_, places)| places.follows_nodes()) {
+            return;
+        }
+        for slot in self.changed.catch_up(cluster) {
             let node = cluster.node_in(*slot);
             for (_, places) in &mut self.places {
                 places.update(pod, *slot, node.as_ref());
             }
         }
-        self.dirty.extend(changed);
+        self.changed.clear();
     }
 }
 

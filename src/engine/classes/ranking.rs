@@ -5,6 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::tie_break::Ranked;
+use crate::engine::classes::changed_nodes::ChangedNodes;
 
 /// Where a node lies, as the plugins that judge by places tell it, and its scores that are compared
 /// with those of others before they count.
@@ -13,6 +14,8 @@ pub(crate) type Place = Box<[i64]>;
 /// The nodes that fit.
 #[derive(Debug, Default)]
 pub(crate) struct Ranking {
+    /// Nodes to be ranked.
+    pub(crate) changed: ChangedNodes,
     by_place: HashMap<Place, u32, FxBuildHasher>,
     groups: Vec<Group>,
     free: Vec<u32>,

@@ -43,7 +43,8 @@ pub trait ClassPlugin {
     }
 
     /// For a plugin that judges a node by where it lies: how places are told apart. `None`: it
-    /// judges a node by the node alone.
+    /// judges a node by the node alone; such a plugin reads neither the pod's affinity to other pods
+    /// nor its spread constraints, since classes that differ in nothing else share its verdicts.
     fn places(&self, pod: &PodView<'_>, cluster: &Snapshot<'_>) -> Option<Box<dyn Places>> {
         let _ = (pod, cluster);
         None
@@ -65,8 +66,20 @@ pub trait Places: Debug + Send {
     /// After the choice: takes back what [`Self::provide`] wrote and what nobody reads any more.
     fn withdraw(&self, state: &mut CycleState);
 
+    /// Whether [`Self::update`] does anything.
+    fn follows_nodes(&self) -> bool {
+        false
+    }
+
     /// The node in `slot` is new or changed, or gone (`None`).
-    fn update(&mut self, pod: &PodView<'_>, slot: Slot, node: Option<&NodeView<'_>>);
+    fn update(&mut self, pod: &PodView<'_>, slot: Slot, node: Option<&NodeView<'_>>) {
+        let _ = (pod, slot, node);
+    }
+
+    /// The labels whose values [`Self::place`] tells, after [`Self::provide`], in their order; what
+    /// else it tells follows from the node and from what the pod asks of nodes by themselves.
+    /// `None`: it tells something else as well.
+    fn keys(&self) -> Option<Vec<Symbol>>;
 
     /// Adds to `place` the numbers that tell where `node` lies, always as many.
     fn place(

@@ -9,6 +9,8 @@ use crate::engine::cache::snapshot::NodeView;
 use crate::engine::cache::tie_break::{Ranked, TieOrder};
 use crate::engine::classes::class_index::ClassIndex;
 use crate::engine::classes::class_verdicts::ClassVerdicts;
+use crate::engine::classes::ranking::Ranking;
+use crate::engine::classes::standing::Standing;
 use crate::engine::framework::class_plugin::{Places, Represented};
 use crate::engine::framework::extension_points::{
     FilterPlugin, FilterRunner, FilterVerdict, MAX_NODE_SCORE, MIN_NODE_SCORE, PreScoreVerdict,
@@ -25,6 +27,7 @@ use crate::engine::scheduling_cycle::{Cycle, Evaluation, Interruption};
 #[derive(Debug)]
 pub(crate) struct Begun<'c> {
     pub(crate) index: &'c mut ClassIndex,
+    pub(crate) standing: &'c mut Standing,
     pub(crate) state: CycleState,
 }
 
@@ -96,12 +99,12 @@ impl<'a> Cycle<'a> {
     /// node is looked at.
     pub(super) fn filter_by_class<'c>(
         &self,
-        index: &'c mut ClassIndex,
+        known: (&'c mut ClassIndex, &'c mut Standing),
         mut evaluation: Evaluation<'a>,
         skipped: &Skipped,
     ) -> Result<Filtered<'a, 'c>, Interruption> {
         let judged = self.observe_filter(StatusCode::of_result, || {
-            let judged = self.judge_by_class(index, &mut evaluation.state, skipped);
+            let judged = self.judge_by_class(known, &mut evaluation.state, skipped);
             if judged.is_none() {
                 let nodes: Vec<_> = self.cluster.nodes().collect();
                 let mut verdicts = ClassVerdicts::default();
@@ -121,17 +124,28 @@ impl<'a> Cycle<'a> {
     /// `None`: something cannot be judged.
     fn judge_by_class<'c>(
         &self,
-        index: &'c mut ClassIndex,
+        (index, standing): (&'c mut ClassIndex, &'c mut Standing),
         state: &mut CycleState,
         skipped: &Skipped,
     ) -> Option<Judged<'a, 'c>> {
         let scorers = self.scorers(index, state)?;
-        self.judge_changed(index, state, skipped, &scorers)?;
-        let index = &*index;
+        self.judge_changed(standing, index, state, skipped, &scorers)?;
+        let shared = index.place_keys().map(|keys| standing.take_ranking(&keys));
+        let (number, mut ranking) = match shared {
+            Some((number, ranking)) => (Some(number), ranking),
+            None => (None, std::mem::take(&mut index.ranking)),
+        };
+        self.rank_changed(&mut ranking, standing, index, state);
+        match number {
+            Some(number) => standing.put_ranking(number, ranking),
+            None => index.ranking = ranking,
+        }
+        let (index, standing) = (&*index, &*standing);
+        let ranking = number.map_or(&index.ranking, |number| standing.ranking(number));
         let filters = self.place_filters(index, skipped);
         let (mut groups, mut nodes) = (Vec::new(), Vec::new());
-        let mut refusals = KeptRefusals::new(index);
-        for (number, group) in index.ranking.groups() {
+        let mut refusals = KeptRefusals::new(standing, ranking);
+        for (number, group) in ranking.groups() {
             let (own, _, slot) = *group.nodes().last()?;
             let node = self.cluster.node_in(slot)?;
             match run(&filters, state, self, &node) {
@@ -150,7 +164,7 @@ impl<'a> Cycle<'a> {
                 FilterVerdict::Failed(_) => return None,
             }
         }
-        for slot in &index.promised {
+        for slot in &standing.promised {
             let node = self.cluster.node_in(*slot)?;
             match self.run_filters(state, &self.pod, &node) {
                 FilterVerdict::Fits => {}
@@ -161,7 +175,8 @@ impl<'a> Cycle<'a> {
                 FilterVerdict::Failed(_) => return None,
             }
             let mut place = Vec::new();
-            let own = self.rank(index, state, &node, &scorers, &mut place)?;
+            let own = self.score_alone(state, &node, &scorers, &mut place)?;
+            self.place(index, state, &node, &mut place);
             groups.push(Alike {
                 place: Cow::Owned(place),
                 size: 1,
@@ -268,83 +283,111 @@ impl<'a> Cycle<'a> {
             .is_sorted()
     }
 
+    /// Judges the nodes by themselves that changed.
     fn judge_changed(
         &self,
-        index: &mut ClassIndex,
+        standing: &mut Standing,
+        index: &ClassIndex,
         state: &CycleState,
         skipped: &Skipped,
         scorers: &[Scorer<'a>],
     ) -> Option<()> {
-        if index.dirty.is_empty() {
+        standing.changed.catch_up(self.cluster);
+        if standing.changed.next().is_none() {
             return Some(());
         }
-        let mut verdicts = std::mem::take(&mut index.verdicts);
+        let mut verdicts = std::mem::take(&mut standing.verdicts);
         let is_wanted = |plugin: usize| !index.judges_by_place(plugin);
         let mut filters = Filters::of(self, skipped, &mut verdicts, is_wanted);
-        let judged = self.judge_dirty(index, state, &mut filters, scorers);
-        index.verdicts = verdicts;
-        index.ranking.settle();
+        let judged = self.judge_alone(standing, state, &mut filters, scorers);
+        standing.verdicts = verdicts;
         judged
     }
 
-    fn judge_dirty(
+    fn judge_alone(
         &self,
-        index: &mut ClassIndex,
+        standing: &mut Standing,
         state: &CycleState,
         filters: &mut Filters<'a, '_>,
         scorers: &[Scorer<'a>],
     ) -> Option<()> {
-        let mut place = Vec::new();
-        while let Some(slot) = index.dirty.last().copied() {
+        let mut compared = Vec::new();
+        while let Some(slot) = standing.changed.next() {
             let node = self.cluster.node_in(slot);
-            let is_promised = index.note_promised(slot, node.as_ref(), self.cluster);
+            let is_promised = standing.note_promised(slot, node.as_ref(), self.cluster);
             let node = node.filter(|_| !is_promised);
             let verdict = node.map(|node| (node, filters.run(state, &self.pod, &node)));
             match verdict {
                 Some((node, FilterVerdict::Fits)) => {
-                    place.clear();
-                    let own = self.rank(index, state, &node, scorers, &mut place)?;
-                    let ring = node.ring_position();
-                    index.ranking.put(slot, ring, &place, own);
-                    index.refusals.remove(slot);
+                    compared.clear();
+                    let own = self.score_alone(state, &node, scorers, &mut compared)?;
+                    standing.fits(slot, own, &compared);
                 }
-                Some((_, FilterVerdict::Rejected(refusal))) => {
-                    index.ranking.remove(slot);
-                    index.refusals.put(slot, refusal);
-                }
+                Some((_, FilterVerdict::Rejected(refusal))) => standing.refuses(slot, refusal),
                 Some((_, FilterVerdict::Failed(_))) => return None,
-                None => {
-                    index.ranking.remove(slot);
-                    index.refusals.remove(slot);
-                }
+                None => standing.leaves(slot),
             }
-            index.dirty.pop();
+            standing.changed.pop();
         }
         Some(())
     }
 
-    /// What a node scores for itself. What is to be compared, and where it lies, goes to `place`.
-    fn rank(
+    /// What a node scores for itself; what is to be compared goes to `compared`.
+    fn score_alone(
         &self,
-        index: &ClassIndex,
         state: &CycleState,
         node: &NodeView<'a>,
         scorers: &[Scorer<'a>],
-        place: &mut Vec<i64>,
+        compared: &mut Vec<i64>,
     ) -> Option<i64> {
         let mut own = 0;
         for scorer in scorers.iter().filter(|scorer| !scorer.by_place) {
             let raw = scorer.score.score(state, &self.pod, node).ok()?;
             if scorer.is_compared {
-                place.push(raw);
+                compared.push(raw);
             } else {
                 own += in_range(raw)? * scorer.weight;
             }
         }
+        Some(own)
+    }
+
+    /// Ranks the nodes that changed, as they stand by themselves.
+    fn rank_changed(
+        &self,
+        ranking: &mut Ranking,
+        standing: &Standing,
+        index: &ClassIndex,
+        state: &CycleState,
+    ) {
+        ranking.changed.catch_up(self.cluster);
+        let mut place = Vec::new();
+        while let Some(slot) = ranking.changed.next() {
+            ranking.changed.pop();
+            match (self.cluster.node_in(slot), standing.scores(slot)) {
+                (Some(node), Some((own, compared))) => {
+                    place.clear();
+                    place.extend_from_slice(compared);
+                    self.place(index, state, &node, &mut place);
+                    ranking.put(slot, node.ring_position(), &place, own);
+                }
+                _ => ranking.remove(slot),
+            }
+        }
+        ranking.settle();
+    }
+
+    /// Adds to `place` where a node lies.
+    fn place(
+        &self,
+        index: &ClassIndex,
+        state: &CycleState,
+        node: &NodeView<'a>,
+        place: &mut Vec<i64>,
+    ) {
         for (_, places) in &index.places {
             places.place(state, &self.pod, node, place);
         }
-        Some(own)
     }
 }
 

@@ -59,8 +59,12 @@ impl<'a> Cycle<'a> {
         &self,
         class: Option<Begun<'c>>,
     ) -> Result<Filtered<'a, 'c>, Interruption> {
-        let (index, mut state) = match class {
-            Some(Begun { index, state }) => (Some(index), state),
+        let (known, mut state) = match class {
+            Some(Begun {
+                index,
+                standing,
+                state,
+            }) => (Some((index, standing)), state),
             None => (None, CycleState::default()),
         };
         let mut skipped = Skipped::default();
@@ -78,8 +82,8 @@ impl<'a> Cycle<'a> {
                 return Ok(Filtered::Nodes(evaluation));
             }
         };
-        if let (Some(index), None) = (index, &search) {
-            return self.filter_by_class(index, evaluation, &skipped);
+        if let (Some(known), None) = (known, &search) {
+            return self.filter_by_class(known, evaluation, &skipped);
         }
         let mut verdicts = ClassVerdicts::default();
         let mut filters = Filters::new(self, &skipped, &mut verdicts);

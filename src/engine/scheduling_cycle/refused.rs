@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::engine::cache::nodes::Slot;
-use crate::engine::classes::class_index::ClassIndex;
+use crate::engine::classes::ranking::Ranking;
+use crate::engine::classes::standing::Standing;
 use crate::engine::diagnosis::Diagnosis;
 use crate::engine::framework::failed_attempt::Refusals;
 use crate::engine::framework::{Rejection, RejectionKind};
@@ -21,7 +22,8 @@ pub(super) struct EachRefusal<'e> {
 /// What is kept of the class of the pod, none of whose nodes will do.
 #[derive(Debug)]
 pub(super) struct KeptRefusals<'c> {
-    pub(super) index: &'c ClassIndex,
+    pub(super) standing: &'c Standing,
+    pub(super) ranking: &'c Ranking,
     /// Why the places will not do, by the index of the group.
     pub(super) places: BTreeMap<u32, Rejection>,
     /// Why nodes will not do on which other pods hold room.
@@ -78,9 +80,10 @@ impl Refusals for EachRefusal<'_> {
 
 impl<'c> KeptRefusals<'c> {
     /// No refusals but those that nodes give for themselves.
-    pub(super) fn new(index: &'c ClassIndex) -> Self {
+    pub(super) fn new(standing: &'c Standing, ranking: &'c Ranking) -> Self {
         Self {
-            index,
+            standing,
+            ranking,
             places: BTreeMap::new(),
             promised: BTreeMap::new(),
         }
@@ -88,13 +91,13 @@ impl<'c> KeptRefusals<'c> {
 
     /// Each refusal with how many nodes have it; one may come several times.
     fn counts(&self) -> impl Iterator<Item = (&Rejection, usize)> {
-        let groups = self.index.ranking.groups();
+        let groups = self.ranking.groups();
         let places = groups.filter_map(|(group, nodes)| {
             let refusal = self.places.get(&group)?;
             Some((refusal, nodes.nodes().len()))
         });
         let promised = self.promised.values().map(|refusal| (refusal, 1));
-        self.index.refusals.counts().chain(places).chain(promised)
+        self.standing.refusals.counts().chain(places).chain(promised)
     }
 
     /// The refusals counted, in a cluster of `nodes` nodes.
@@ -115,9 +118,9 @@ impl Refusals for KeptRefusals<'_> {
         if let Some(refusal) = self.promised.get(&slot) {
             return Some(refusal);
         }
-        match self.index.ranking.group_of(slot) {
+        match self.ranking.group_of(slot) {
             Some(group) => self.places.get(&group),
-            None => self.index.refusals.of(slot),
+            None => self.standing.refusals.of(slot),
         }
     }
 

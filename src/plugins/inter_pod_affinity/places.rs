@@ -1,6 +1,5 @@
 //! How nodes are told apart by the domains in which they lie.
 
-use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::framework::CycleState;
 use crate::engine::framework::class_plugin::{ClassPlugin, Places, domain_number};
@@ -86,7 +85,11 @@ impl Places for AffinityPlaces {
         state.remove::<Scoring>();
     }
 
-    fn update(&mut self, _: &PodView<'_>, _: Slot, _: Option<&NodeView<'_>>) {}
+    fn keys(&self) -> Option<Vec<Symbol>> {
+        let keys = self.keys.iter().flatten().flatten();
+        let keys: Vec<Symbol> = keys.copied().collect();
+        (!keys.contains(&self.hostname)).then_some(keys)
+    }
 
     fn place(
         &self,

@@ -169,8 +169,18 @@ impl Places for SpreadPlaces {
         state.remove::<PreScoreState>();
     }
 
+    fn follows_nodes(&self) -> bool {
+        !self.hard.is_empty() || !self.soft.is_empty()
+    }
+
+    fn keys(&self) -> Option<Vec<Symbol>> {
+        let constraints = self.hard.iter().chain(&*self.soft);
+        let keys: Vec<Symbol> = constraints.map(|c| c.topology_key).collect();
+        (!keys.contains(&self.plugin.hostname)).then_some(keys)
+    }
+
     fn update(&mut self, pod: &PodView<'_>, slot: Slot, node: Option<&NodeView<'_>>) {
-        if self.hard.is_empty() && self.soft.is_empty() {
+        if !self.follows_nodes() {
             return;
         }
         if self.shares.len() <= slot.index() {
