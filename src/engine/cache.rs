@@ -78,6 +78,7 @@ impl CachedPod {
     fn placed<'a>(&'a self, nodes: &'a Nodes, vocabulary: &'a Vocabulary) -> Option<PlacedPod<'a>> {
         Some(PlacedPod {
             pod: &self.info,
+            slot: self.slot,
             node: nodes.facts[self.slot.index()].as_ref()?,
             vocabulary,
         })

@@ -7,16 +7,32 @@ use crate::engine::cache::nodes::Slot;
 /// Changes that are remembered at once, at most: 256 KiB. Who is further behind looks at every node.
 const REMEMBERED_MAX: usize = 65_536;
 
-/// The latest changes of nodes and of the pods on them.
-#[derive(Debug, Default)]
+/// The latest changes of a kind.
+#[derive(Debug)]
 pub struct NodeChanges {
     slots: VecDeque<Slot>,
-    /// How many changes there were before those in `slots`.
+    /// Where the first of `slots` is.
     forgotten: u64,
+    remembered_max: usize,
+}
+
+impl Default for NodeChanges {
+    fn default() -> Self {
+        Self::starting_at(0, REMEMBERED_MAX)
+    }
 }
 
 impl NodeChanges {
-    /// How many changes there were: where the next one will be.
+    /// No changes yet, the first of which will be at `position`; at most so many are remembered.
+    pub(in crate::engine::cache) fn starting_at(position: u64, remembered_max: usize) -> Self {
+        Self {
+            slots: VecDeque::new(),
+            forgotten: position,
+            remembered_max,
+        }
+    }
+
+    /// Where the next change will be.
     pub fn position(&self) -> u64 {
         self.forgotten + self.slots.len() as u64
     }
@@ -28,8 +44,8 @@ impl NodeChanges {
         (skipped <= self.slots.len()).then(|| self.slots.range(skipped..).copied())
     }
 
-    pub(super) fn push(&mut self, slot: Slot) {
-        if self.slots.len() == REMEMBERED_MAX {
+    pub(in crate::engine::cache) fn push(&mut self, slot: Slot) {
+        if self.slots.len() == self.remembered_max {
             self.slots.pop_front();
             self.forgotten += 1;
         }

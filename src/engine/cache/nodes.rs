@@ -36,7 +36,10 @@ pub struct Nodes {
     by_name: TextMap<Arc<str>, Slot>,
     present: usize,
     free: Vec<Slot>,
+    /// Changes of nodes and of the pods on them.
     pub(crate) changes: NodeChanges,
+    /// Changes of the objects of nodes.
+    pub(crate) object_changes: NodeChanges,
     hostnames: Hostnames,
     pub(crate) images: Images,
     pub(crate) names: Vec<Arc<str>>,
@@ -97,6 +100,7 @@ impl Nodes {
             present: 0,
             free: Vec::new(),
             changes: NodeChanges::default(),
+            object_changes: NodeChanges::default(),
             hostnames: Hostnames::default(),
             images: Images::default(),
             names: Vec::new(),
@@ -191,6 +195,7 @@ impl Nodes {
             None => self.present += 1,
         }
         self.changes.push(slot);
+        self.object_changes.push(slot);
         Ok(change)
     }
 
@@ -239,6 +244,7 @@ impl Nodes {
         self.allocatable[index] = Resources::default();
         self.allowed_pods[index] = 0;
         self.changes.push(slot);
+        self.object_changes.push(slot);
         self.free_if_unused(slot);
         true
     }

@@ -95,9 +95,14 @@ impl<'a> Snapshot<'a> {
         (0_u32..).map(Slot).take(self.cache.nodes.names.len())
     }
 
-    /// Which nodes changed, in order.
+    /// Which nodes changed, or pods on them, in order.
     pub(crate) fn node_changes(self) -> &'a NodeChanges {
         &self.cache.nodes.changes
+    }
+
+    /// Of which nodes the objects changed, in order.
+    pub(crate) fn node_object_changes(self) -> &'a NodeChanges {
+        &self.cache.nodes.object_changes
     }
 
     /// The pod called `uid`, if it has a node.

@@ -10,7 +10,7 @@ pub mod counted_terms;
 pub mod domain_counts;
 pub mod namespace_labels;
 
-use crate::engine::cache::nodes::NodeFacts;
+use crate::engine::cache::nodes::{NodeFacts, Slot};
 use crate::engine::cache::topology::carried_terms::CarriedTerms;
 use crate::engine::cache::topology::counted_terms::{CountedTerm, CountedTerms};
 use crate::engine::cache::topology::namespace_labels::NamespaceLabels;
@@ -31,6 +31,7 @@ pub struct Topology {
 #[derive(Clone, Copy)]
 pub(crate) struct PlacedPod<'a> {
     pub(crate) pod: &'a PodInfo,
+    pub(crate) slot: Slot,
     pub(crate) node: &'a NodeFacts,
     pub(crate) vocabulary: &'a Vocabulary,
 }

@@ -1,5 +1,6 @@
 //! Nodes that changed since they were judged.
 
+use crate::engine::cache::node_changes::NodeChanges;
 use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::Snapshot;
 
@@ -12,9 +13,9 @@ pub(crate) struct ChangedNodes {
 }
 
 impl ChangedNodes {
-    /// Takes note of what changed since the last time; tells these nodes, each once.
-    pub(crate) fn catch_up(&mut self, cluster: Snapshot<'_>) -> &[Slot] {
-        let log = cluster.node_changes();
+    /// Takes note of what changed since the last time, by always the same `log`; tells these nodes,
+    /// each once.
+    pub(crate) fn catch_up(&mut self, log: &NodeChanges, cluster: Snapshot<'_>) -> &[Slot] {
         let since = self.position.and_then(|position| log.since(position));
         self.position = Some(log.position());
         let known = self.slots.len();

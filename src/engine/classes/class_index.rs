@@ -81,7 +81,8 @@ impl ClassIndex {
         if !self.places.iter().any(|(_, places)| places.follows_nodes()) {
             return;
         }
-        for slot in self.changed.catch_up(cluster) {
+        let objects = cluster.node_object_changes();
+        for slot in self.changed.catch_up(objects, cluster) {
             let node = cluster.node_in(*slot);
             for (_, places) in &mut self.places {
                 places.update(pod, *slot, node.as_ref());

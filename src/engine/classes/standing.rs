@@ -204,7 +204,10 @@ impl Standing {
 
     /// Every symbol that is held, as often as it is held.
     pub(crate) fn held(&self) -> impl Iterator<Item = Symbol> + '_ {
-        let held = self.rankings.iter().filter_map(|shared| shared.held.as_ref());
+        let held = self
+            .rankings
+            .iter()
+            .filter_map(|shared| shared.held.as_ref());
         held.flat_map(HeldSymbols::iter)
     }
 

@@ -71,7 +71,8 @@ pub trait Places: Debug + Send {
         false
     }
 
-    /// The node in `slot` is new or changed, or gone (`None`).
+    /// The object of the node in `slot` is new or changed, or gone (`None`). Pods that come to the
+    /// node or leave it are no reason.
     fn update(&mut self, pod: &PodView<'_>, slot: Slot, node: Option<&NodeView<'_>>) {
         let _ = (pod, slot, node);
     }

@@ -292,7 +292,8 @@ impl<'a> Cycle<'a> {
         skipped: &Skipped,
         scorers: &[Scorer<'a>],
     ) -> Option<()> {
-        standing.changed.catch_up(self.cluster);
+        let changes = self.cluster.node_changes();
+        standing.changed.catch_up(changes, self.cluster);
         if standing.changed.next().is_none() {
             return Some(());
         }
@@ -360,7 +361,8 @@ impl<'a> Cycle<'a> {
         index: &ClassIndex,
         state: &CycleState,
     ) {
-        ranking.changed.catch_up(self.cluster);
+        let changes = self.cluster.node_changes();
+        ranking.changed.catch_up(changes, self.cluster);
         let mut place = Vec::new();
         while let Some(slot) = ranking.changed.next() {
             ranking.changed.pop();

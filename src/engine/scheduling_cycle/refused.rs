@@ -97,7 +97,11 @@ impl<'c> KeptRefusals<'c> {
             Some((refusal, nodes.nodes().len()))
         });
         let promised = self.promised.values().map(|refusal| (refusal, 1));
-        self.standing.refusals.counts().chain(places).chain(promised)
+        self.standing
+            .refusals
+            .counts()
+            .chain(places)
+            .chain(promised)
     }
 
     /// The refusals counted, in a cluster of `nodes` nodes.

@@ -1,4 +1,5 @@
-//! Pods by domain, followed from node to node that changes, and how nodes are told apart by them.
+//! Pods by domain, followed from node to node whose object or whose count changes, and how nodes are
+//! told apart by them.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -6,10 +7,12 @@ use std::sync::Arc;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
+use crate::engine::cache::node_changes::NodeChanges;
 use crate::engine::cache::nodes::Slot;
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::framework::CycleState;
 use crate::engine::framework::class_plugin::{ClassPlugin, Places, domain_number};
+use crate::model::map::IdMap;
 use crate::model::node_selector::NodeLabels;
 use crate::model::symbols::Symbol;
 use crate::plugins::pod_topology_spread::constraint::{Constraint, PodCount};
@@ -31,13 +34,18 @@ struct SpreadPlaces {
     generation: Option<u64>,
     hard_sources: Vec<PodCount>,
     soft_sources: Vec<PodCount>,
+    /// Up to which change of its counter each source is followed; none before the first attempt.
+    positions: Option<Vec<u64>>,
     spreads: Vec<DomainSpread>,
     sums: DomainSums,
-    /// What each node added, by slot.
-    shares: Vec<NodeShares>,
+    /// What each node added to each hard constraint, by slot and constraint.
+    hard_shares: Vec<Option<(Symbol, i64)>>,
+    /// The same of soft ones.
+    soft_shares: Vec<Option<(Domain, i64)>>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What a node adds.
+#[derive(Default)]
 struct NodeShares {
     hard: SmallVec<[Option<(Symbol, i64)>; 1]>,
     soft: SmallVec<[Option<(Domain, i64)>; 1]>,
@@ -83,11 +91,13 @@ impl ClassPlugin for PodTopologySpread {
             generation: None,
             hard_sources: Vec::new(),
             soft_sources: Vec::new(),
+            positions: None,
             spreads: vec![DomainSpread::default(); hard.len()],
             sums: self.no_sums(&soft),
             hard,
             soft,
-            shares: Vec::new(),
+            hard_shares: Vec::new(),
+            soft_shares: Vec::new(),
         }))
     }
 }
@@ -100,6 +110,44 @@ impl SpreadPlaces {
             self.hard_sources = PodCount::of_all(&self.hard, pod, cluster);
             self.soft_sources = PodCount::of_all(&self.soft, pod, cluster);
         }
+        if self.positions.is_none() {
+            let positions = self.counters(cluster).map(NodeChanges::position);
+            self.positions = Some(positions.collect());
+        }
+    }
+
+    /// The changes of the counters that are read.
+    fn counters<'c>(&self, cluster: Snapshot<'c>) -> impl Iterator<Item = &'c NodeChanges> {
+        let sources = self.hard_sources.iter().chain(&self.soft_sources);
+        sources.filter_map(move |source| match source {
+            PodCount::Counter(index) => cluster.topology().counted.changes(*index),
+            PodCount::Zero | PodCount::Search => None,
+        })
+    }
+
+    /// Counts what changed since the last attempt on nodes whose objects did not. `false`: that is not
+    /// known.
+    fn follow_counters(&mut self, pod: &PodView<'_>, cluster: Snapshot<'_>) -> bool {
+        let mut sources = self.hard_sources.iter().chain(&self.soft_sources);
+        if sources.any(|source| matches!(source, PodCount::Search)) {
+            return false;
+        }
+        let earlier = self.positions.take().unwrap_or_default();
+        let mut changed = Vec::new();
+        for (log, position) in self.counters(cluster).zip(&earlier) {
+            match log.since(*position) {
+                Some(slots) => changed.extend(slots),
+                None => changed.extend(cluster.slots()),
+            }
+        }
+        let positions = self.counters(cluster).map(NodeChanges::position);
+        self.positions = Some(positions.collect());
+        changed.sort_unstable();
+        changed.dedup();
+        for slot in changed {
+            self.update(pod, slot, cluster.node_in(slot).as_ref());
+        }
+        true
     }
 
     fn shares_of(&mut self, pod: &PodView<'_>, node: &NodeView<'_>) -> NodeShares {
@@ -115,27 +163,57 @@ impl SpreadPlaces {
         found
     }
 
-    /// Adds what a node adds, or takes it away with a `sign` of -1.
-    fn count(&mut self, shares: &NodeShares, sign: i64) {
-        for (spread, share) in self.spreads.iter_mut().zip(&shares.hard) {
+    /// The node in `slot` adds `shares` from now on to hard constraints.
+    fn replace_hard(&mut self, slot: Slot, shares: &[Option<(Symbol, i64)>]) {
+        let known = of_slot(&mut self.hard_shares, slot, self.hard.len());
+        for ((known, spread), share) in known.iter_mut().zip(&mut self.spreads).zip(shares) {
+            if known == share {
+                continue;
+            }
+            if let Some((domain, pods)) = *known {
+                spread.count_nodes(domain, -1, -pods);
+            }
             if let Some((domain, pods)) = *share {
-                spread.count_nodes(domain, sign, sign * pods);
+                spread.count_nodes(domain, 1, pods);
             }
+            *known = *share;
         }
-        for (sums, share) in self.sums.iter_mut().zip(&shares.soft) {
-            let (Some(sums), Some((domain, pods))) = (sums, *share) else {
-                continue;
-            };
-            if pods == 0 {
+    }
+
+    /// The same of soft ones.
+    fn replace_soft(&mut self, slot: Slot, shares: &[Option<(Domain, i64)>]) {
+        let known = of_slot(&mut self.soft_shares, slot, self.soft.len());
+        for ((known, sums), share) in known.iter_mut().zip(&mut self.sums).zip(shares) {
+            if known == share {
                 continue;
             }
-            let sums = Arc::make_mut(sums);
-            let sum = sums.entry(domain).or_insert(0);
-            *sum += sign * pods;
-            if *sum == 0 {
-                sums.swap_remove(&domain);
+            if let Some(sums) = sums {
+                add(sums, *known, -1);
+                add(sums, *share, 1);
             }
+            *known = *share;
         }
+    }
+}
+
+/// The entries of the node in `slot`, `each` of them.
+fn of_slot<T: Copy>(shares: &mut Vec<Option<T>>, slot: Slot, each: usize) -> &mut [Option<T>] {
+    let first = slot.index() * each;
+    if shares.len() < first + each {
+        shares.resize(first + each, None);
+    }
+    &mut shares[first..first + each]
+}
+
+fn add(sums: &mut Arc<IdMap<Domain, i64>>, share: Option<(Domain, i64)>, sign: i64) {
+    let Some((domain, pods)) = share.filter(|(_, pods)| *pods != 0) else {
+        return;
+    };
+    let sums = Arc::make_mut(sums);
+    let sum = sums.entry(domain).or_insert(0);
+    *sum += sign * pods;
+    if *sum == 0 {
+        sums.swap_remove(&domain);
     }
 }
 
@@ -150,6 +228,7 @@ impl Places for SpreadPlaces {
         let is_current =
             constraints.is_ok_and(|found| found.hard == self.hard && found.soft == self.soft);
         self.find_sources(pod, *cluster);
+        let is_current = is_current && self.follow_counters(pod, *cluster);
         if is_current && !self.hard.is_empty() {
             state.write(PreFilterState {
                 constraints: Arc::clone(&self.hard),
@@ -183,19 +262,13 @@ impl Places for SpreadPlaces {
         if !self.follows_nodes() {
             return;
         }
-        if self.shares.len() <= slot.index() {
-            self.shares.resize(slot.index() + 1, NodeShares::default());
-        }
-        let shares = node
+        let mut shares = node
             .map(|node| self.shares_of(pod, node))
             .unwrap_or_default();
-        if shares == self.shares[slot.index()] {
-            return;
-        }
-        let earlier = std::mem::take(&mut self.shares[slot.index()]);
-        self.count(&earlier, -1);
-        self.count(&shares, 1);
-        self.shares[slot.index()] = shares;
+        shares.hard.resize(self.hard.len(), None);
+        shares.soft.resize(self.soft.len(), None);
+        self.replace_hard(slot, &shares.hard);
+        self.replace_soft(slot, &shares.soft);
     }
 
     fn place(&self, _: &CycleState, pod: &PodView<'_>, node: &NodeView<'_>, place: &mut Vec<i64>) {

@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::engine::cache::node_changes::NodeChanges;
 use crate::engine::cache::topology::PlacedPod;
 use crate::engine::cache::topology::domain_counts::DomainCounts;
 use crate::engine::cache::topology::namespace_labels::NamespaceLabels;
@@ -17,6 +18,9 @@ use crate::model::vocabulary::{LabelSetId, Vocabulary};
 const COUNTED_TERMS_MAX: usize = 8192;
 /// Label sets whose terms are remembered at once, at most.
 const REMEMBERED_MAX: usize = 65_536;
+
+/// Changes of the counts of nodes that are remembered at once for a term, at most.
+const CHANGES_MAX: usize = 1024;
 
 /// What is counted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +47,8 @@ pub enum Domains {
 pub struct CountedTerms {
     counters: IndexMap<CountedTerm, Counter, FxBuildHasher>,
     uses: u64,
+    /// How many changes of the counts of nodes were noted, of all terms.
+    changes: u64,
     /// Rises when the terms change, so that what is remembered is found outdated.
     generation: u64,
     remembered: IdMap<LabelSetId, Remembered>,
@@ -51,6 +57,8 @@ pub struct CountedTerms {
 #[derive(Debug)]
 struct Counter {
     counts: DomainCounts,
+    /// The nodes whose counts changed, if it counts by nodes.
+    changes: NodeChanges,
     last_used: u64,
     held: HeldSymbols,
 }
@@ -83,9 +91,10 @@ impl CountedTerm {
         selectors.chain(key)
     }
 
-    fn add(&self, counts: &mut DomainCounts, placed: PlacedPod<'_>, by: i64) {
+    /// Tells whether the pod counts.
+    fn add(&self, counts: &mut DomainCounts, placed: PlacedPod<'_>, by: i64) -> bool {
         if placed.pod.is_terminating && !self.counts_terminating {
-            return;
+            return false;
         }
         let domain = match self.domains {
             Domains::Label(key) => placed.node_label(key),
@@ -94,6 +103,7 @@ impl CountedTerm {
         if let Some(domain) = domain {
             counts.add(domain, by);
         }
+        domain.is_some()
     }
 }
 
@@ -110,6 +120,13 @@ impl CountedTerms {
         self.counters
             .get_index(index)
             .map(|(_, counter)| &counter.counts)
+    }
+
+    /// The nodes whose counts changed, of the term at `index`, which counts by nodes. A term that
+    /// is counted anew goes on behind every position that it had before.
+    pub(crate) fn changes(&self, index: usize) -> Option<&NodeChanges> {
+        let (_, counter) = self.counters.get_index(index)?;
+        Some(&counter.changes)
     }
 
     /// A number that is another one whenever indices may have changed.
@@ -156,7 +173,9 @@ impl CountedTerms {
         }
         let held = vocabulary.symbols_mut().hold(term.symbols());
         let mut counts = DomainCounts::default();
-        let mut count = |placed: PlacedPod<'_>| term.add(&mut counts, placed, 1);
+        let mut count = |placed: PlacedPod<'_>| {
+            term.add(&mut counts, placed, 1);
+        };
         for (id, labels) in vocabulary.label_sets() {
             if term.selects(labels, namespaces) {
                 pods_with(id, &mut count, vocabulary);
@@ -164,6 +183,7 @@ impl CountedTerms {
         }
         let counter = Counter {
             counts,
+            changes: NodeChanges::starting_at(self.changes + 2, CHANGES_MAX),
             last_used: self.uses,
             held,
         };
@@ -181,7 +201,11 @@ impl CountedTerms {
         };
         for index in &remembered.terms {
             if let Some((term, counter)) = self.counters.get_index_mut(*index) {
-                term.add(&mut counter.counts, placed, by);
+                let counts = term.add(&mut counter.counts, placed, by);
+                if counts && term.domains == Domains::Nodes {
+                    self.changes += 1;
+                    counter.changes.push(placed.slot);
+                }
             }
         }
     }
