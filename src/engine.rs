@@ -210,10 +210,10 @@ impl Engine {
             ClusterEvent::NodeDeleted(node) => {
                 self.delete_node(node.metadata.name.as_deref().unwrap_or_default());
             }
-            ClusterEvent::NodesResynced(nodes) => self.resync_nodes(&nodes),
+            ClusterEvent::NodesListed(names) => self.nodes_listed(names),
             ClusterEvent::PodApplied(pod) => self.apply_pod(&pod),
             ClusterEvent::PodDeleted(pod) => self.pod_deleted(&pod),
-            ClusterEvent::PodsResynced(pods) => self.resync_pods(&pods),
+            ClusterEvent::PodsListed(uids) => self.pods_listed(uids),
             ClusterEvent::Listed(event) => self.apply_listed(event),
             ClusterEvent::ProfilesChanged(profiles) => self.change_profiles(profiles),
             ClusterEvent::EffectCompleted { id, outcome } => self.complete_effect(id, outcome),

@@ -1,6 +1,5 @@
 //! Nodes come, change and go.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
@@ -39,23 +38,18 @@ impl Engine {
         }
     }
 
-    /// All nodes there are: a full diff.
-    pub(super) fn resync_nodes(&mut self, nodes: &[Arc<Node>]) {
-        let names: BTreeSet<&str> = nodes
-            .iter()
-            .filter_map(|node| node.metadata.name.as_deref())
-            .collect();
+    /// There are no other nodes than these.
+    pub(super) fn nodes_listed(&mut self, mut names: Vec<Arc<str>>) {
+        names.sort_unstable();
+        let is_listed = |name: &Arc<str>| names.binary_search(name).is_ok();
+        self.quarantine.retain_nodes(is_listed);
         let known = self.cache.nodes.known_names();
         let gone: Vec<Arc<str>> = known
-            .filter(|name| !names.contains(&***name))
+            .filter(|name| !is_listed(name))
             .map(Arc::clone)
             .collect();
         for name in gone {
             self.delete_node(&name);
-        }
-        self.quarantine.retain_nodes(&names);
-        for node in nodes {
-            self.apply_node(node);
         }
     }
 

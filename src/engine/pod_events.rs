@@ -1,6 +1,5 @@
 //! Pods come, change, get a node and go. Which pod is which is told by the UID.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
@@ -27,22 +26,16 @@ impl Engine {
         }
     }
 
-    /// All pods there are: a full diff.
-    pub(super) fn resync_pods(&mut self, pods: &[Arc<Pod>]) {
-        let uids: BTreeSet<PodUid> = pods.iter().map(|pod| PodUid::of(pod)).collect();
-        let gone: Vec<PodUid> = self
-            .known
-            .values()
-            .filter(|uid| !uids.contains(*uid))
-            .cloned()
-            .collect();
-        for uid in gone {
+    /// There are no other pods than these.
+    pub(super) fn pods_listed(&mut self, mut uids: Vec<PodUid>) {
+        uids.sort_unstable();
+        let is_listed = |uid: &PodUid| uids.binary_search(uid).is_ok();
+        self.quarantine.retain_pods(is_listed);
+        let gone = self.known.iter().filter(|(_, uid)| !is_listed(uid));
+        let gone: Vec<_> = gone.map(|(key, uid)| (key.clone(), uid.clone())).collect();
+        for (key, uid) in gone {
+            self.activity = Some(Activity::TakingInPod(key, uid.clone()));
             self.delete_pod(&uid);
-        }
-        let keys = pods.iter().map(|pod| PodKey::of(&pod.metadata)).collect();
-        self.quarantine.retain_pods(&keys);
-        for pod in pods {
-            self.apply_pod(pod);
         }
     }
 
@@ -101,7 +94,7 @@ impl Engine {
     fn apply_bound(&mut self, pod: &Pod, uid: &PodUid, key: &PodKey) {
         let mut info = match self.cache.vocabulary.compile_pod(pod) {
             Ok(info) => info,
-            Err(error) => return self.quarantine_pod(key, &error),
+            Err(error) => return self.quarantine_pod(key, uid, &error),
         };
         self.quarantine.release_pod(key);
         self.abandon_outrun_binding(uid, info.node_name.as_deref());
@@ -163,7 +156,7 @@ impl Engine {
             Err(error) => {
                 self.forget_pending(uid);
                 self.report_invalid(pod, &error);
-                return self.quarantine_pod(key, &error);
+                return self.quarantine_pod(key, uid, &error);
             }
         };
         self.quarantine.release_pod(key);
@@ -232,9 +225,9 @@ impl Engine {
         }
     }
 
-    fn quarantine_pod(&mut self, key: &PodKey, error: &InvalidPod) {
+    fn quarantine_pod(&mut self, key: &PodKey, uid: &PodUid, error: &InvalidPod) {
         let reason = error.to_string();
-        if self.quarantine.put_pod(key, &reason) {
+        if self.quarantine.put_pod(key, uid, &reason) {
             let observed = (format!("pod {key}"), reason);
             self.observations.quarantined.push(observed);
         }

@@ -1,9 +1,9 @@
 //! Objects that cannot be read: left out, with the reason, until they are corrected or deleted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::pod_info::PodKey;
+use crate::model::pod_info::{PodKey, PodUid};
 
 /// Objects of a kind that are remembered at most; the log has the rest.
 const REMEMBERED_MAX: usize = 1024;
@@ -12,7 +12,7 @@ const REMEMBERED_MAX: usize = 1024;
 #[derive(Debug, Default)]
 pub struct Quarantine {
     nodes: BTreeMap<Arc<str>, String>,
-    pods: BTreeMap<PodKey, String>,
+    pods: BTreeMap<PodKey, (PodUid, String)>,
 }
 
 impl Quarantine {
@@ -32,17 +32,17 @@ impl Quarantine {
         let pods = self.pods.iter();
         nodes
             .map(|(name, reason)| (format!("node {name}"), &**reason))
-            .chain(pods.map(|(key, reason)| (format!("pod {key}"), &**reason)))
+            .chain(pods.map(|(key, (_, reason))| (format!("pod {key}"), &**reason)))
     }
 
     /// Tells whether that is news.
     pub(super) fn put_node(&mut self, name: &Arc<str>, reason: &str) -> bool {
-        put(&mut self.nodes, name, reason)
+        put(&mut self.nodes, name, reason.to_owned())
     }
 
     /// Tells whether that is news.
-    pub(super) fn put_pod(&mut self, key: &PodKey, reason: &str) -> bool {
-        put(&mut self.pods, key, reason)
+    pub(super) fn put_pod(&mut self, key: &PodKey, uid: &PodUid, reason: &str) -> bool {
+        put(&mut self.pods, key, (uid.clone(), reason.to_owned()))
     }
 
     pub(super) fn release_node(&mut self, name: &str) {
@@ -53,23 +53,23 @@ impl Quarantine {
         self.pods.remove(key);
     }
 
-    /// There are no other nodes than these.
-    pub(super) fn retain_nodes(&mut self, names: &BTreeSet<&str>) {
-        self.nodes.retain(|name, _| names.contains(&**name));
+    /// There are no other nodes than those that are listed.
+    pub(super) fn retain_nodes(&mut self, is_listed: impl Fn(&Arc<str>) -> bool) {
+        self.nodes.retain(|name, _| is_listed(name));
     }
 
-    /// There are no other pods than these.
-    pub(super) fn retain_pods(&mut self, keys: &BTreeSet<PodKey>) {
-        self.pods.retain(|key, _| keys.contains(key));
+    /// There are no other pods than those that are listed.
+    pub(super) fn retain_pods(&mut self, is_listed: impl Fn(&PodUid) -> bool) {
+        self.pods.retain(|_, (uid, _)| is_listed(uid));
     }
 }
 
-fn put<K: Clone + Ord>(objects: &mut BTreeMap<K, String>, name: &K, reason: &str) -> bool {
-    if objects.get(name).is_some_and(|known| known == reason) {
+fn put<K: Clone + Ord, V: PartialEq>(objects: &mut BTreeMap<K, V>, name: &K, news: V) -> bool {
+    if objects.get(name) == Some(&news) {
         return false;
     }
     if objects.len() < REMEMBERED_MAX || objects.contains_key(name) {
-        objects.insert(name.clone(), reason.to_owned());
+        objects.insert(name.clone(), news);
     }
     true
 }

@@ -66,15 +66,11 @@ impl SetAside {
                 self.pods.remove(&PodUid::of(&pod));
                 Some(ClusterEvent::PodDeleted(pod))
             }
-            ClusterEvent::PodsResynced(pods) => {
+            ClusterEvent::PodsListed(uids) => {
                 let mut before = std::mem::take(&mut self.pods);
-                for pod in &pods {
-                    let uid = PodUid::of(pod);
-                    self.pods
-                        .extend(before.remove(&uid).map(|known| (uid, known)));
-                }
-                let admitted = pods.into_iter().filter(|pod| self.admits_pod(pod));
-                Some(ClusterEvent::PodsResynced(admitted.collect()))
+                let stay = uids.iter().filter_map(|uid| before.remove_entry(uid));
+                self.pods = stay.collect();
+                Some(ClusterEvent::PodsListed(uids))
             }
             ClusterEvent::NodeApplied(node) => self
                 .admits_node(&node)
@@ -83,15 +79,11 @@ impl SetAside {
                 self.nodes.remove(&name(&node));
                 Some(ClusterEvent::NodeDeleted(node))
             }
-            ClusterEvent::NodesResynced(nodes) => {
+            ClusterEvent::NodesListed(names) => {
                 let mut before = std::mem::take(&mut self.nodes);
-                for node in &nodes {
-                    let name = name(node);
-                    self.nodes
-                        .extend(before.remove(&name).map(|known| (name, known)));
-                }
-                let admitted = nodes.into_iter().filter(|node| self.admits_node(node));
-                Some(ClusterEvent::NodesResynced(admitted.collect()))
+                let stay = names.iter().filter_map(|name| before.remove_entry(&**name));
+                self.nodes = stay.collect();
+                Some(ClusterEvent::NodesListed(names))
             }
             other => Some(other),
         }
@@ -149,19 +141,6 @@ mod tests {
         set_aside.admit(event).is_some()
     }
 
-    fn names(event: Option<ClusterEvent>) -> Vec<String> {
-        match event {
-            Some(ClusterEvent::PodsResynced(pods)) => {
-                let name = |pod: &Arc<Pod>| pod.metadata.name.clone().unwrap_or_default();
-                pods.iter().map(name).collect()
-            }
-            Some(ClusterEvent::NodesResynced(nodes)) => {
-                nodes.iter().map(|node| super::name(node)).collect()
-            }
-            other => panic!("a resync must come out, not {other:?}"),
-        }
-    }
-
     #[test]
     fn a_pod_stays_out_when_only_its_version_and_conditions_change() {
         let mut set_aside = SetAside::default();
@@ -187,25 +166,34 @@ mod tests {
     }
 
     #[test]
-    fn a_resync_leaves_out_what_is_set_aside_and_forgets_what_is_gone() {
-        let (p, q) = (make_pod("p").object(), make_pod("q").object());
-        let (m, n) = (make_node("m").object(), make_node("n").object());
+    fn what_is_set_aside_stays_out_of_a_list_and_is_forgotten_when_it_is_not_listed() {
+        let (pod, node) = (make_pod("p").object(), make_node("n").object());
         let mut set_aside = SetAside::default();
-        set_aside.put_pod(&p);
-        set_aside.put_node(&m);
-        let pods = vec![Arc::new(p), Arc::new(q)];
-        let nodes = vec![Arc::new(m.clone()), Arc::new(n)];
-        assert_eq!(
-            names(set_aside.admit(ClusterEvent::PodsResynced(pods))),
-            ["q"]
-        );
-        assert_eq!(
-            names(set_aside.admit(ClusterEvent::NodesResynced(nodes))),
-            ["n"]
-        );
-        set_aside.admit(ClusterEvent::PodsResynced(Vec::new()));
+        set_aside.put_pod(&pod);
+        set_aside.put_node(&node);
+        let listed = |set_aside: &mut SetAside, pods, nodes| {
+            for event in [
+                ClusterEvent::PodsListed(pods),
+                ClusterEvent::NodesListed(nodes),
+            ] {
+                assert!(set_aside.admit(event).is_some());
+            }
+        };
+        assert!(!admits(&mut set_aside, &pod));
+        listed(&mut set_aside, vec![PodUid::of(&pod)], vec!["n".into()]);
+        assert_eq!(set_aside.len(), 2);
+        listed(&mut set_aside, Vec::new(), vec!["n".into()]);
         assert_eq!(set_aside.len(), 1);
-        set_aside.admit(ClusterEvent::NodeDeleted(Arc::new(m)));
+        listed(&mut set_aside, Vec::new(), Vec::new());
+        assert_eq!(set_aside.len(), 0);
+    }
+
+    #[test]
+    fn a_node_that_is_set_aside_is_forgotten_when_it_is_deleted() {
+        let node = make_node("n").object();
+        let mut set_aside = SetAside::default();
+        set_aside.put_node(&node);
+        set_aside.admit(ClusterEvent::NodeDeleted(Arc::new(node)));
         assert_eq!(set_aside.len(), 0);
     }
 

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  Syncing ─▶ Standby ─▶ Catching up (barrier) ─▶ Scheduling
-//!                             ▲                        │ a panic: engine rebuilt from the stores
-//!                             └────────────────────────┘
+//!      ▲                                               │ a panic: a new engine, and new lists
+//!      └───────────────────────────────────────────────┘
 //! ```
 //!
 //! A standby takes in everything and decides nothing. A new leader decides nothing before its
@@ -14,6 +14,7 @@ mod recovery;
 mod stopwatch;
 #[cfg(test)]
 mod tests;
+mod unbound_pods;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,6 +38,7 @@ use crate::engine::set_aside::SetAside;
 use crate::engine::{Engine, EngineConfig};
 use crate::kubernetes::clock::Clock;
 use crate::kubernetes::dispatcher::DispatcherHandle;
+use crate::kubernetes::driver::recovery::ToldObject;
 use crate::kubernetes::driver::stopwatch::Stopwatch;
 use crate::kubernetes::events::{EventSink, PodEvent};
 use crate::kubernetes::leadership::Leadership;
@@ -116,6 +118,8 @@ pub struct Driver {
     phase: Phase,
     profiles: Arc<Vec<RunningProfile>>,
     set_aside: SetAside,
+    /// What the engine was told of last.
+    told: Option<ToldObject>,
     last_panic: Option<Instant>,
     next_report: Instant,
 }
@@ -148,6 +152,7 @@ impl Driver {
             phase: Phase::Syncing,
             profiles: Arc::default(),
             set_aside: SetAside::default(),
+            told: None,
             last_panic: None,
             next_report,
         }
@@ -215,6 +220,7 @@ impl Driver {
     /// Tells the engine, unless it is about an object that was set aside.
     fn tell(&mut self, event: ClusterEvent) {
         if let Some(event) = self.set_aside.admit(event) {
+            self.told = ToldObject::of(&event);
             self.engine.handle(event);
         }
     }
@@ -236,7 +242,9 @@ impl Driver {
         self.profiles = profiles;
         self.engine.handle(ClusterEvent::ProfilesChanged(built));
         // Pods of a new profile were passed over so far.
-        self.tell(ClusterEvent::PodsResynced(self.inputs.all_pods()));
+        for pod in self.inputs.unbound_pods().all() {
+            self.tell(ClusterEvent::PodApplied(pod));
+        }
         self.reports.active.send_replace(active);
     }
 

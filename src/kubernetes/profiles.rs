@@ -18,7 +18,7 @@ use tracing::{info, warn};
 use crate::apis::effective_profile::EffectiveProfile;
 use crate::apis::profile_problem::{ProblemReason, ProfileProblem};
 use crate::apis::scheduler_profile::SchedulerProfile;
-use crate::kubernetes::watch::WatchEvent;
+use crate::engine::cache::listers::ObjectEvent;
 use crate::model::symbols::Symbols;
 use crate::plugins::registry::Registry;
 
@@ -70,15 +70,15 @@ struct LastGood {
 
 impl ProfileSet {
     /// Takes in what happened.
-    pub fn apply(&mut self, event: WatchEvent<SchedulerProfile>) {
+    pub fn apply(&mut self, event: ObjectEvent<SchedulerProfile>) {
         match event {
-            WatchEvent::Applied(profile) => {
+            ObjectEvent::Applied(profile) => {
                 self.objects.insert(name(&profile), profile);
             }
-            WatchEvent::Deleted(profile) => {
+            ObjectEvent::Deleted(profile) => {
                 self.objects.remove(&name(&profile));
             }
-            WatchEvent::Resync(profiles) => {
+            ObjectEvent::Resynced(profiles) => {
                 self.objects = profiles.into_iter().map(|p| (name(&p), p)).collect();
             }
         }
@@ -194,7 +194,7 @@ fn name(profile: &SchedulerProfile) -> String {
 
 /// Judges the set after every change and publishes what is to run, until `cancel`.
 pub async fn reconcile(
-    mut events: mpsc::Receiver<WatchEvent<SchedulerProfile>>,
+    mut events: mpsc::Receiver<ObjectEvent<SchedulerProfile>>,
     judged: watch::Sender<Arc<JudgedProfiles>>,
     running: watch::Sender<Option<Arc<Vec<RunningProfile>>>>,
     cancel: CancellationToken,
@@ -207,7 +207,7 @@ pub async fn reconcile(
             () = cancel.cancelled() => return,
         };
         let Some(event) = event else { return };
-        synced |= matches!(event, WatchEvent::Resync(_));
+        synced |= matches!(event, ObjectEvent::Resynced(_));
         set.apply(event);
         if !synced {
             continue;
@@ -276,9 +276,9 @@ mod tests {
     #[test]
     fn a_bad_edit_keeps_the_last_good_generation_running() {
         let mut set = ProfileSet::default();
-        set.apply(WatchEvent::Resync(vec![profile("a", 1, 1, &good("a"))]));
+        set.apply(ObjectEvent::Resynced(vec![profile("a", 1, 1, &good("a"))]));
         assert_eq!(set.judge()["a"].running.as_ref().unwrap().generation, 1);
-        set.apply(WatchEvent::Applied(profile(
+        set.apply(ObjectEvent::Applied(profile(
             "a",
             2,
             1,
@@ -290,7 +290,7 @@ mod tests {
             judged["a"].problems[0].reason.as_str(),
             "PluginNotImplemented"
         );
-        set.apply(WatchEvent::Applied(profile("a", 3, 1, &good("a"))));
+        set.apply(ObjectEvent::Applied(profile("a", 3, 1, &good("a"))));
         let judged = set.judge();
         assert_eq!(judged["a"].running.as_ref().unwrap().generation, 3);
         assert!(judged["a"].problems.is_empty());
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn the_older_of_two_profiles_with_one_scheduler_name_runs() {
         let mut set = ProfileSet::default();
-        set.apply(WatchEvent::Resync(vec![
+        set.apply(ObjectEvent::Resynced(vec![
             profile("a", 1, 9, &good("same")),
             profile("b", 1, 1, &good("same")),
         ]));
@@ -309,18 +309,18 @@ mod tests {
             judged["a"].problems[0].reason.as_str(),
             "SchedulerNameTaken"
         );
-        set.apply(WatchEvent::Deleted(profile("b", 1, 1, &good("same"))));
+        set.apply(ObjectEvent::Deleted(profile("b", 1, 1, &good("same"))));
         assert!(set.judge()["a"].running.is_some());
     }
 
     #[test]
     fn a_new_object_of_the_same_name_has_no_past() {
         let mut set = ProfileSet::default();
-        set.apply(WatchEvent::Resync(vec![profile("a", 1, 1, &good("a"))]));
+        set.apply(ObjectEvent::Resynced(vec![profile("a", 1, 1, &good("a"))]));
         set.judge();
         let mut other = (*profile("a", 1, 1, &bad("a", "Nonsense"))).clone();
         other.metadata.uid = Some("other".into());
-        set.apply(WatchEvent::Applied(Arc::new(other)));
+        set.apply(ObjectEvent::Applied(Arc::new(other)));
         let judged = set.judge();
         assert!(judged["a"].running.is_none());
         assert_eq!(judged["a"].problems[0].reason.as_str(), "UnknownPlugin");

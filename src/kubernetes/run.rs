@@ -14,6 +14,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use crate::apis::scheduler_profile::SchedulerProfile;
+use crate::engine::cache::listers::{Listed, ObjectEvent};
 use crate::kubernetes::barrier;
 use crate::kubernetes::clients::{ClientError, Clients};
 use crate::kubernetes::clock::Clock;
@@ -27,7 +29,7 @@ use crate::kubernetes::leadership::stats::ElectionStats;
 use crate::kubernetes::leadership::thread::{self, ElectionError};
 use crate::kubernetes::profiles::{StatusWriter, reconcile};
 use crate::kubernetes::serving::{Authorizer, Health, SecurePort, Served, ServingError, TlsFiles};
-use crate::kubernetes::watch::{WatchEvent, watch_all, watch_listed};
+use crate::kubernetes::watch::{watch_listed, watch_streamed};
 use crate::kubernetes::watch_progress::WatchProgress;
 use crate::kubernetes::{dispatcher, events};
 use crate::metrics::{ElectionCollector, Metrics};
@@ -277,34 +279,38 @@ fn spawn_all(
     // Watches.
     let progress = WatchProgress::new(["/api/v1/nodes", "/api/v1/pods"]);
     let watching = progress.client(&clients.reads);
-    macro_rules! watched {
-        ($name:literal) => {{
-            let (send, receive) = mpsc::channel::<WatchEvent<_>>(EVENTS_WAITING);
-            let (store, run) = watch_all(
-                watching.clone(),
-                watch_timeout,
-                send,
-                progress.clone(),
-                &metrics.watches,
-                deciding.clone(),
+    let lists = watch::Sender::new(0);
+    macro_rules! watched_as_streamed {
+        ($kind:ident) => {{
+            let (send, receive) = mpsc::channel(EVENTS_WAITING);
+            tasks.spawn(
+                concat!(stringify!($kind), " watch"),
+                watch_streamed::<objects::$kind>(
+                    watching.clone(),
+                    watch_timeout,
+                    send,
+                    lists.subscribe(),
+                    progress.clone(),
+                    metrics.watches.clone(),
+                    deciding.clone(),
+                ),
             );
-            tasks.spawn($name, run);
-            (receive, store)
+            receive
         }};
     }
-    let nodes = watched!("node watch");
-    let pods = watched!("pod watch");
+    let nodes = watched_as_streamed!(Node);
+    let pods = watched_as_streamed!(Pod);
     let (listed_events, listed) = mpsc::channel(EVENTS_WAITING);
     macro_rules! watched_as_listed {
         ($($kind:ident)+) => {
             $(tasks.spawn(
                 concat!(stringify!($kind), " watch"),
-                watch_listed::<objects::$kind>(
-                    watching.clone(),
+                watch_listed(
+                    clients.reads.clone(),
                     watch_timeout,
                     listed_events.clone(),
-                    progress.clone(),
-                    &metrics.watches,
+                    <objects::$kind as Listed>::event,
+                    metrics.watches.clone(),
                     deciding.clone(),
                 ),
             );)+
@@ -315,14 +321,25 @@ fn spawn_all(
         PersistentVolume PersistentVolumeClaim StorageClass CsiNode CsiDriver CsiStorageCapacity
         VolumeAttachment
     );
-    let (profile_events, _profile_store) = watched!("profile watch");
+    let (profile_events, profiles) = mpsc::channel(EVENTS_WAITING);
+    tasks.spawn(
+        "SchedulerProfile watch",
+        watch_listed(
+            clients.reads.clone(),
+            watch_timeout,
+            profile_events,
+            |event: ObjectEvent<SchedulerProfile>| event,
+            metrics.watches.clone(),
+            deciding.clone(),
+        ),
+    );
 
     // Profiles.
     let (judged_send, judged) = watch::channel(Arc::default());
     let (running_send, running) = watch::channel(None);
     tasks.spawn(
         "profiles",
-        reconcile(profile_events, judged_send, running_send, deciding.clone()),
+        reconcile(profiles, judged_send, running_send, deciding.clone()),
     );
 
     // Writers.
@@ -381,7 +398,7 @@ fn spawn_all(
             }),
             metrics: metrics.scheduler.clone(),
         },
-        Inputs::new(nodes, pods, listed, completions, running),
+        Inputs::new(nodes, pods, lists, listed, completions, running),
         DriverReports {
             synced: synced_send,
             active: active_send,

@@ -1,22 +1,22 @@
-//! Watches: kube-runtime's watcher and reflector, one store per kind, and the events that pass
-//! through them for the engine.
+//! Watches of all objects of a kind, and what they tell the engine.
 //!
-//! A store's subscribers see no deletions, so the engine is fed from the events. A re-list comes
-//! as one [`WatchEvent::Resync`] of everything there is; the engine makes a diff of it. An object
-//! that cannot be decoded is set aside alone: it is counted and logged, and is unknown.
+//! No store is kept here: the engine keeps what it needs of an object and nothing else does. Kinds
+//! of which there are few are told whole when they are listed ([`watch_listed`], by kube-runtime's
+//! watcher); pods and nodes come one by one ([`watch_streamed`]). An object that cannot be decoded
+//! is set aside alone: it is counted and logged, and is unknown.
 
 mod guard;
+mod streamed;
 #[cfg(test)]
 mod tests;
 mod undecodable;
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt, TryStreamExt};
-use kube::runtime::reflector::{self, Store};
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
 use kube::{Api, Client, Resource};
@@ -25,90 +25,90 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use crate::engine::cache::listers::{Listed, ListedEvent, ObjectEvent};
+use crate::engine::cache::listers::ObjectEvent;
 use crate::kubernetes::watch::guard::Guard;
 use crate::kubernetes::watch::undecodable::Undecodable;
-use crate::kubernetes::watch_progress::WatchProgress;
 use crate::metrics::{WatchMetrics, WatchNumbers};
 
-/// What a watch tells.
-#[derive(Debug)]
-pub enum WatchEvent<K> {
+pub use streamed::{StreamEvent, Streamed, watch_streamed};
+
+/// What a watch of objects of kind `K` makes of its events.
+trait Teller<K> {
+    /// What is told.
+    type Told;
+
+    /// A list begins.
+    fn list_begins(&mut self);
+
+    /// It has this object.
+    fn list_has(&mut self, object: K) -> Option<Self::Told>;
+
+    /// It has ended.
+    fn list_ends(&mut self) -> Self::Told;
+
     /// An object is new or changed.
-    Applied(Arc<K>),
+    fn applied(&self, object: Arc<K>) -> Self::Told;
+
     /// An object is gone.
-    Deleted(Arc<K>),
-    /// All objects there are.
-    Resync(Vec<Arc<K>>),
+    fn deleted(&self, object: Arc<K>) -> Self::Told;
+
+    /// Everything up to this version was told.
+    fn reached(&self, _version: &str) {}
 }
 
-impl<K: Resource> WatchEvent<K> {
-    /// The resourceVersion that the watch has reached with a single event.
-    fn version(&self) -> Option<String> {
-        match self {
-            Self::Applied(object) | Self::Deleted(object) => object.meta().resource_version.clone(),
-            Self::Resync(_) => None,
-        }
+/// Tells lists whole.
+struct Whole<K, F> {
+    list: Vec<Arc<K>>,
+    told: F,
+}
+
+impl<K, E, F: Fn(ObjectEvent<K>) -> E> Teller<K> for Whole<K, F> {
+    type Told = E;
+
+    fn list_begins(&mut self) {
+        self.list.clear();
+    }
+
+    fn list_has(&mut self, object: K) -> Option<E> {
+        self.list.push(Arc::new(object));
+        None
+    }
+
+    fn list_ends(&mut self) -> E {
+        (self.told)(ObjectEvent::Resynced(std::mem::take(&mut self.list)))
+    }
+
+    fn applied(&self, object: Arc<K>) -> E {
+        (self.told)(ObjectEvent::Applied(object))
+    }
+
+    fn deleted(&self, object: Arc<K>) -> E {
+        (self.told)(ObjectEvent::Deleted(object))
     }
 }
 
-/// Watches all objects of kind `K` and sends what happens to `events`, until `cancel`. Everything
-/// that was seen is in the store, whole.
+/// Watches all objects of kind `K` and sends what happens to `events`, as `told` puts it, until
+/// `cancel`. A list is told whole.
 ///
 /// `timeout` bounds one watch request; kube's client ends a silent one 5 s later. The future ends
 /// only on `cancel` or when nobody listens any more.
-pub fn watch_all<K>(
+pub async fn watch_listed<K, E>(
     client: Client,
     timeout: Duration,
-    events: mpsc::Sender<WatchEvent<K>>,
-    progress: WatchProgress,
-    metrics: &WatchMetrics,
+    events: mpsc::Sender<E>,
+    told: impl Fn(ObjectEvent<K>) -> E + Send,
+    metrics: WatchMetrics,
     cancel: CancellationToken,
-) -> (Store<K>, impl Future<Output = ()> + Send + use<K>)
-where
+) where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     K::DynamicType: Default + Eq + Hash + Clone + Debug + Unpin + Send + Sync,
 {
     let numbers = metrics.of(&K::plural(&K::DynamicType::default()));
-    let (store, writer) = reflector::store();
-    let decoded = decode(events_of(client, timeout), numbers.clone()).reflect(writer);
-    let run = async move {
-        let forward = forward(decoded, events, |event| event, progress, numbers);
-        tokio::select! {
-            () = forward => {}
-            () = cancel.cancelled() => {}
-        }
-    };
-    (store, run)
-}
-
-/// Watches all objects of a kind that the engine itself lists, and sends what happens to the one
-/// channel of all such kinds. No store is kept beside the engine's.
-pub fn watch_listed<K>(
-    client: Client,
-    timeout: Duration,
-    events: mpsc::Sender<ListedEvent>,
-    progress: WatchProgress,
-    metrics: &WatchMetrics,
-    cancel: CancellationToken,
-) -> impl Future<Output = ()> + Send + use<K>
-where
-    K: Listed + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
-{
-    let numbers = metrics.of(&K::plural(&()));
     let decoded = decode(events_of::<K>(client, timeout), numbers.clone());
-    let listed = |event| {
-        K::event(match event {
-            WatchEvent::Applied(object) => ObjectEvent::Applied(object),
-            WatchEvent::Deleted(object) => ObjectEvent::Deleted(object),
-            WatchEvent::Resync(objects) => ObjectEvent::Resynced(objects),
-        })
-    };
-    async move {
-        tokio::select! {
-            () = forward(decoded, events, listed, progress, numbers) => {}
-            () = cancel.cancelled() => {}
-        }
+    let list = Vec::new();
+    tokio::select! {
+        () = forward(decoded, &events, Whole { list, told }, &numbers) => {}
+        () = cancel.cancelled() => {}
     }
 }
 
@@ -127,48 +127,38 @@ where
 }
 
 /// Opens the guards: what cannot be decoded is counted, logged and left out.
-fn decode<K>(
-    stream: impl Stream<Item = watcher::Result<Event<Guard<K>>>> + Send + 'static,
+fn decode<K, E>(
+    stream: impl Stream<Item = Result<Event<Guard<K>>, E>> + Send + 'static,
     numbers: WatchNumbers,
-) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
+) -> impl Stream<Item = Result<Event<K>, E>> + Send
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     K::DynamicType: Default,
+    E: Send + 'static,
 {
     let kind = K::kind(&K::DynamicType::default()).into_owned();
     let mut undecodable = Undecodable::new(kind, numbers);
     stream.try_filter_map(move |event| futures::future::ready(Ok(undecodable.open(event))))
 }
 
-async fn forward<K, E>(
-    stream: impl Stream<Item = watcher::Result<Event<K>>> + Send,
-    events: mpsc::Sender<E>,
-    told: impl Fn(WatchEvent<K>) -> E,
-    progress: WatchProgress,
-    numbers: WatchNumbers,
+/// Sends what `teller` makes of the events, until nobody listens.
+async fn forward<K, T, E>(
+    stream: impl Stream<Item = Result<Event<K>, E>> + Send,
+    events: &mpsc::Sender<T::Told>,
+    mut teller: T,
+    numbers: &WatchNumbers,
 ) where
     K: Resource + Debug,
     K::DynamicType: Default,
+    T: Teller<K>,
+    E: Display,
 {
     let kind = K::kind(&K::DynamicType::default()).into_owned();
-    let path = K::url_path(&K::DynamicType::default(), None);
     let mut stream = std::pin::pin!(stream);
-    let mut list = Vec::new();
     let mut failing = false;
     while let Some(event) = stream.next().await {
         let event = match event {
-            Ok(Event::Init) => {
-                numbers.lists.inc();
-                list.clear();
-                continue;
-            }
-            Ok(Event::InitApply(object)) => {
-                list.push(Arc::new(object));
-                continue;
-            }
-            Ok(Event::InitDone) => WatchEvent::Resync(std::mem::take(&mut list)),
-            Ok(Event::Apply(object)) => WatchEvent::Applied(Arc::new(object)),
-            Ok(Event::Delete(object)) => WatchEvent::Deleted(Arc::new(object)),
+            Ok(event) => event,
             Err(error) => {
                 numbers.errors.inc();
                 if failing {
@@ -180,15 +170,35 @@ async fn forward<K, E>(
                 continue;
             }
         };
+        let mut version = None;
+        let told = match event {
+            Event::Init => {
+                numbers.lists.inc();
+                teller.list_begins();
+                continue;
+            }
+            Event::InitApply(object) => match teller.list_has(object) {
+                Some(told) => told,
+                None => continue,
+            },
+            Event::InitDone => teller.list_ends(),
+            Event::Apply(object) => {
+                version.clone_from(&object.meta().resource_version);
+                teller.applied(Arc::new(object))
+            }
+            Event::Delete(object) => {
+                version.clone_from(&object.meta().resource_version);
+                teller.deleted(Arc::new(object))
+            }
+        };
         if std::mem::take(&mut failing) {
             warn!(kind, "watch works again");
         }
-        let version = event.version();
-        if events.send(told(event)).await.is_err() {
+        if events.send(told).await.is_err() {
             return;
         }
         if let Some(version) = version {
-            progress.advance(&path, &version);
+            teller.reached(&version);
         }
     }
 }

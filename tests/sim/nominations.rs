@@ -67,7 +67,6 @@ impl Nominations<'_> {
         match event {
             ClusterEvent::PodApplied(pod) => applied(pod),
             ClusterEvent::PodDeleted(pod) => self.set(PodUid::of(pod), None, None),
-            ClusterEvent::PodsResynced(pods) => pods.iter().for_each(applied),
             _ => {}
         }
     }

@@ -29,6 +29,7 @@ use crate::generator::dice::Dice;
 use crate::nominations::Nominations;
 use crate::store::Store;
 use crate::traced::described;
+use crate::watches::nodes_listed;
 
 /// Two panics within this time end the process.
 const PANIC_WINDOW: Duration = Duration::from_mins(1);
@@ -166,8 +167,10 @@ impl Replica {
         self.lost.clear();
         self.store_has_changed = true;
         // Pods of a new profile were passed over so far.
-        let pods = self.store.pods.values().cloned().collect();
-        self.admit(ClusterEvent::PodsResynced(pods));
+        let pods: Vec<_> = self.store.pods.values().cloned().collect();
+        for pod in pods {
+            self.admit(ClusterEvent::PodApplied(pod));
+        }
     }
 
     fn admit(&mut self, event: ClusterEvent) {
@@ -443,8 +446,9 @@ impl Replica {
         self.under_way.clear();
         self.lost.clear();
         self.engine.tick(self.now);
-        let nodes = self.store.nodes.values().cloned().collect();
-        self.admit(ClusterEvent::NodesResynced(nodes));
+        for event in nodes_listed(self.store.nodes.values().cloned().collect()) {
+            self.admit(event);
+        }
         self.apply_profiles();
     }
 
@@ -464,7 +468,7 @@ impl Replica {
             ClusterEvent::PodApplied(pod) | ClusterEvent::PodDeleted(pod) => {
                 self.lost.remove(&PodUid::of(pod));
             }
-            ClusterEvent::PodsResynced(_) => self.lost.clear(),
+            ClusterEvent::PodsListed(_) => self.lost.clear(),
             _ => {}
         }
     }

@@ -32,9 +32,9 @@ impl Store {
             ClusterEvent::NodeDeleted(node) => {
                 self.nodes.remove(&name(node));
             }
-            ClusterEvent::NodesResynced(nodes) => {
-                let nodes = nodes.iter().map(|node| (name(node), Arc::clone(node)));
-                self.nodes = nodes.collect();
+            ClusterEvent::NodesListed(names) => {
+                self.nodes
+                    .retain(|name, _| names.iter().any(|listed| **listed == **name));
             }
             ClusterEvent::PodApplied(pod) => {
                 self.pods.insert(PodKey::of(&pod.metadata), Arc::clone(pod));
@@ -42,10 +42,8 @@ impl Store {
             ClusterEvent::PodDeleted(pod) => {
                 self.pods.remove(&PodKey::of(&pod.metadata));
             }
-            ClusterEvent::PodsResynced(pods) => {
-                let pods = pods.iter();
-                let pods = pods.map(|pod| (PodKey::of(&pod.metadata), Arc::clone(pod)));
-                self.pods = pods.collect();
+            ClusterEvent::PodsListed(uids) => {
+                self.pods.retain(|_, pod| uids.contains(&PodUid::of(pod)));
             }
             _ => self.take_in_namespace(event),
         }

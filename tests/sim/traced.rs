@@ -24,10 +24,10 @@ pub(crate) fn described(event: &ClusterEvent) -> String {
             format!("node {:?} {spec:?} {room:?} {labels:?}", metadata.name)
         }
         ClusterEvent::NodeDeleted(node) => format!("node {:?} is gone", node.metadata.name),
-        ClusterEvent::NodesResynced(nodes) => format!("all {} nodes", nodes.len()),
+        ClusterEvent::NodesListed(names) => format!("all {} nodes", names.len()),
         ClusterEvent::PodApplied(object) => format!("pod {}", pod(object)),
         ClusterEvent::PodDeleted(object) => format!("pod {} is gone", pod(object)),
-        ClusterEvent::PodsResynced(pods) => format!("all {} pods", pods.len()),
+        ClusterEvent::PodsListed(uids) => format!("all {} pods", uids.len()),
         other => {
             let text = format!("{other:?}");
             text.chars().take(300).collect()

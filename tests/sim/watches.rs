@@ -8,10 +8,11 @@ use bayplan::engine::cache::listers::{Listed, ListedEvent, ObjectEvent};
 use bayplan::engine::event::ClusterEvent;
 use bayplan::model::object_key::ObjectKey;
 use bayplan::model::objects::{
-    CsiDriver, CsiNode, CsiStorageCapacity, Namespace, PersistentVolume, PersistentVolumeClaim,
-    PodDisruptionBudget, ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass,
+    CsiDriver, CsiNode, CsiStorageCapacity, Namespace, Node, PersistentVolume,
+    PersistentVolumeClaim, Pod, PodDisruptionBudget, ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass,
     VolumeAttachment,
 };
+use bayplan::model::pod_info::PodUid;
 use bayplan::model::timestamp::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -70,7 +71,7 @@ impl Watches {
             let count = pending.iter().take_while(|(at, _)| *at <= now).count();
             let due: Vec<Message> = pending.drain(..count).map(|(_, message)| message).collect();
             for message in due {
-                events.extend(self.event(kind, message));
+                events.extend(self.events(kind, message));
             }
         }
         events
@@ -89,17 +90,17 @@ impl Watches {
         })
     }
 
-    fn event(&mut self, kind: Kind, message: Message) -> Option<ClusterEvent> {
+    fn events(&mut self, kind: Kind, message: Message) -> Vec<ClusterEvent> {
         match kind {
             Kind::Node => self.read(kind, message, |event| match event {
-                ObjectEvent::Applied(node) => ClusterEvent::NodeApplied(node),
-                ObjectEvent::Deleted(node) => ClusterEvent::NodeDeleted(node),
-                ObjectEvent::Resynced(nodes) => ClusterEvent::NodesResynced(nodes),
+                ObjectEvent::Applied(node) => vec![ClusterEvent::NodeApplied(node)],
+                ObjectEvent::Deleted(node) => vec![ClusterEvent::NodeDeleted(node)],
+                ObjectEvent::Resynced(nodes) => nodes_listed(nodes),
             }),
             Kind::Pod => self.read(kind, message, |event| match event {
-                ObjectEvent::Applied(pod) => ClusterEvent::PodApplied(pod),
-                ObjectEvent::Deleted(pod) => ClusterEvent::PodDeleted(pod),
-                ObjectEvent::Resynced(pods) => ClusterEvent::PodsResynced(pods),
+                ObjectEvent::Applied(pod) => vec![ClusterEvent::PodApplied(pod)],
+                ObjectEvent::Deleted(pod) => vec![ClusterEvent::PodDeleted(pod)],
+                ObjectEvent::Resynced(pods) => pods_listed(pods),
             }),
             Kind::Namespace => self.listed::<Namespace>(kind, message),
             Kind::Service => self.listed::<Service>(kind, message),
@@ -121,8 +122,10 @@ impl Watches {
         &mut self,
         kind: Kind,
         message: Message,
-    ) -> Option<ClusterEvent> {
-        self.read(kind, message, |event| ClusterEvent::Listed(K::event(event)))
+    ) -> Vec<ClusterEvent> {
+        self.read(kind, message, |event| {
+            vec![ClusterEvent::Listed(K::event(event))]
+        })
     }
 
     /// An object that cannot be decoded is not listed, and one that was known is gone.
@@ -130,8 +133,8 @@ impl Watches {
         &mut self,
         kind: Kind,
         message: Message,
-        event: impl Fn(ObjectEvent<K>) -> ClusterEvent,
-    ) -> Option<ClusterEvent> {
+        events: impl Fn(ObjectEvent<K>) -> Vec<ClusterEvent>,
+    ) -> Vec<ClusterEvent> {
         let known = self.known.entry(kind).or_default();
         match message {
             Message::List(objects) => {
@@ -143,20 +146,22 @@ impl Watches {
                         read.push(Arc::new(object));
                     }
                 }
-                Some(event(ObjectEvent::Resynced(read)))
+                events(ObjectEvent::Resynced(read))
             }
             Message::Change(change) => {
                 let key = key_of(&change.object);
                 let decoded = K::deserialize(&change.object);
-                if decoded.is_ok() && !change.is_deletion {
-                    known.insert(key);
-                    let object = decoded.ok()?;
-                    return Some(event(ObjectEvent::Applied(Arc::new(object))));
+                match decoded {
+                    Ok(object) if !change.is_deletion => {
+                        known.insert(key);
+                        events(ObjectEvent::Applied(Arc::new(object)))
+                    }
+                    decoded if known.remove(&key) => {
+                        let object = decoded.unwrap_or_else(|_| named::<K>(&change.object));
+                        events(ObjectEvent::Deleted(Arc::new(object)))
+                    }
+                    _ => Vec::new(),
                 }
-                known.remove(&key).then(|| {
-                    let object = decoded.unwrap_or_else(|_| named::<K>(&change.object));
-                    event(ObjectEvent::Deleted(Arc::new(object)))
-                })
             }
         }
     }
@@ -178,9 +183,24 @@ pub(crate) fn everything(api: &ApiServer) -> Vec<ClusterEvent> {
     }
     let events = KINDS.iter().filter_map(|kind| {
         let (_, message) = watches.pending.get_mut(kind)?.pop_front()?;
-        watches.event(*kind, message)
+        Some(watches.events(*kind, message))
     });
-    events.collect()
+    events.flatten().collect()
+}
+
+/// A list of nodes comes one by one.
+pub(crate) fn nodes_listed(nodes: Vec<Arc<Node>>) -> Vec<ClusterEvent> {
+    let name = |node: &Arc<Node>| node.metadata.name.as_deref().unwrap_or_default().into();
+    let listed = ClusterEvent::NodesListed(nodes.iter().map(name).collect());
+    let nodes = nodes.into_iter().map(ClusterEvent::NodeApplied);
+    nodes.chain([listed]).collect()
+}
+
+/// A list of pods comes one by one.
+fn pods_listed(pods: Vec<Arc<Pod>>) -> Vec<ClusterEvent> {
+    let listed = ClusterEvent::PodsListed(pods.iter().map(|pod| PodUid::of(pod)).collect());
+    let pods = pods.into_iter().map(ClusterEvent::PodApplied);
+    pods.chain([listed]).collect()
 }
 
 /// The kind of a listed event, if it is about namespaces.

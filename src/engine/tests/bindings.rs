@@ -159,7 +159,7 @@ fn a_pod_that_somebody_else_binds_during_its_binding_stays_where_the_watch_says(
             assert_eq!(driver.engine.cache_size().pods, 1);
             assert_eq!(driver.engine.cache_size().assumed_pods, 0);
             assert!(driver.events().is_empty());
-            driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+            driver.engine.handle(ClusterEvent::PodsListed(Vec::new()));
             driver.assert_empty();
         }
     }

@@ -91,16 +91,19 @@ fn the_condition_is_written_once_and_again_only_when_it_changes() {
 }
 
 #[test]
-fn a_resync_is_a_full_diff() {
+fn what_a_list_does_not_name_is_gone() {
     let mut driver = Driver::new([node("a"), node("b")]);
     let (stays, goes) = (make_pod("stays").on("a"), make_pod("goes").on("b"));
     driver.pod(&stays);
     driver.pod(&goes);
     driver.pod(&make_pod("pending").gate("g"));
-    let (new, nodes) = (make_pod("new"), vec![Arc::new(node("b").object())]);
-    driver.engine.handle(ClusterEvent::NodesResynced(nodes));
-    let pods = vec![Arc::new(stays.object()), Arc::new(new.object())];
-    driver.engine.handle(ClusterEvent::PodsResynced(pods));
+    let new = make_pod("new");
+    driver.node(&node("b"));
+    driver.engine.handle(ClusterEvent::NodesListed(vec!["b".into()]));
+    driver.pod(&stays);
+    driver.pod(&new);
+    let uids = [&stays, &new].map(|pod| PodUid::of(&pod.object()));
+    driver.engine.handle(ClusterEvent::PodsListed(uids.to_vec()));
     assert_eq!(driver.engine.cache_size().nodes, 1);
     assert_eq!(driver.engine.cache_size().pods, 1);
     assert_eq!(driver.engine.queue().pods().count(), 1);
@@ -179,8 +182,8 @@ fn objects_that_cannot_be_read_are_forgotten_when_they_are_deleted() {
     let mut driver = unreadable();
     driver
         .engine
-        .handle(ClusterEvent::NodesResynced(Vec::new()));
-    driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+        .handle(ClusterEvent::NodesListed(Vec::new()));
+    driver.engine.handle(ClusterEvent::PodsListed(Vec::new()));
     assert!(driver.engine.quarantine().is_empty());
 }
 

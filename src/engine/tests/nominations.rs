@@ -79,7 +79,7 @@ fn room_that_another_scheduler_promised_is_kept_from_lesser_pods() {
         }
         driver.wait(Duration::from_secs(2));
         assert_eq!(driver.placed(), "n");
-        driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+        driver.engine.handle(ClusterEvent::PodsListed(Vec::new()));
         driver.assert_empty();
     }
 }

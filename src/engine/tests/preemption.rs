@@ -118,7 +118,7 @@ impl Driver {
     }
 
     fn assert_nothing_is_remembered(&mut self) {
-        self.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+        self.engine.handle(ClusterEvent::PodsListed(Vec::new()));
         self.assert_empty();
         let preemptions = &self.engine.cache().preemptions;
         assert!(preemptions.is_empty(), "{preemptions:?}");

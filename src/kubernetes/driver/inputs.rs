@@ -3,16 +3,14 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use kube::runtime::reflector::{ObjectRef, Store};
 use tokio::sync::{mpsc, watch};
 
 use crate::engine::cache::listers::{LISTED_KINDS, ListedEvent};
 use crate::engine::event::ClusterEvent;
 use crate::kubernetes::dispatcher::Completion;
+use crate::kubernetes::driver::unbound_pods::UnboundPods;
 use crate::kubernetes::profiles::RunningProfile;
-use crate::kubernetes::watch::WatchEvent;
-use crate::model::objects::{Node, Pod};
-use crate::model::pod_info::{PodKey, PodUid};
+use crate::kubernetes::watch::StreamEvent;
 
 /// Events of one kind taken in one turn at most, so that the heart beats during a storm.
 const EVENTS_PER_TURN: usize = 1024;
@@ -20,65 +18,61 @@ const EVENTS_PER_TURN: usize = 1024;
 /// The loop's ears.
 #[derive(Debug)]
 pub struct Inputs {
-    nodes: Input<Node>,
-    pods: Input<Pod>,
+    nodes: Input,
+    pods: Input,
+    /// How many lists of nodes and pods were asked for.
+    lists: watch::Sender<u64>,
+    unbound: UnboundPods,
     listed: mpsc::Receiver<ListedEvent>,
     /// Listed kinds that were told whole once.
     listed_synced: BTreeSet<&'static str>,
     completions: mpsc::UnboundedReceiver<Completion>,
     profiles: watch::Receiver<Option<Arc<Vec<RunningProfile>>>>,
     profiles_seen: bool,
-    /// Taken out of the channels, and kept over a panic: what is in no store comes only once.
+    /// Taken out of the channels, and kept over a panic: what is not listed again comes only once.
     taken: VecDeque<ClusterEvent>,
 }
 
 #[derive(Debug)]
-struct Input<K: kube::Resource<DynamicType = ()> + 'static> {
-    events: mpsc::Receiver<WatchEvent<K>>,
-    store: Store<K>,
-    synced: bool,
+struct Input {
+    events: mpsc::Receiver<StreamEvent>,
+    /// The last list that was told whole.
+    list: Option<u64>,
 }
 
-impl<K: kube::Resource<DynamicType = ()> + Clone + 'static> Input<K> {
-    fn take(
-        &mut self,
-        into: &mut VecDeque<ClusterEvent>,
-        convert: fn(WatchEvent<K>) -> ClusterEvent,
-    ) {
-        for _ in 0..EVENTS_PER_TURN {
-            let Ok(event) = self.events.try_recv() else {
-                return;
-            };
-            self.note(&event);
-            into.push_back(convert(event));
+impl Input {
+    fn note(&mut self, event: StreamEvent) -> ClusterEvent {
+        match event {
+            StreamEvent::Object(event) => event,
+            StreamEvent::Listed { event, list } => {
+                self.list = Some(list);
+                event
+            }
         }
     }
 
-    fn note(&mut self, event: &WatchEvent<K>) {
-        self.synced |= matches!(event, WatchEvent::Resync(_));
+    fn try_next(&mut self) -> Option<ClusterEvent> {
+        let event = self.events.try_recv().ok()?;
+        Some(self.note(event))
     }
 }
 
 impl Inputs {
-    /// Listens to these.
+    /// Listens to these. Nodes and pods are listed again when `lists` changes.
     pub fn new(
-        nodes: (mpsc::Receiver<WatchEvent<Node>>, Store<Node>),
-        pods: (mpsc::Receiver<WatchEvent<Pod>>, Store<Pod>),
+        nodes: mpsc::Receiver<StreamEvent>,
+        pods: mpsc::Receiver<StreamEvent>,
+        lists: watch::Sender<u64>,
         listed: mpsc::Receiver<ListedEvent>,
         completions: mpsc::UnboundedReceiver<Completion>,
         profiles: watch::Receiver<Option<Arc<Vec<RunningProfile>>>>,
     ) -> Self {
+        let input = |events| Input { events, list: None };
         Self {
-            nodes: Input {
-                events: nodes.0,
-                store: nodes.1,
-                synced: false,
-            },
-            pods: Input {
-                events: pods.0,
-                store: pods.1,
-                synced: false,
-            },
+            nodes: input(nodes),
+            pods: input(pods),
+            lists,
+            unbound: UnboundPods::default(),
             listed,
             listed_synced: BTreeSet::new(),
             completions,
@@ -88,12 +82,18 @@ impl Inputs {
         }
     }
 
-    /// Whether everything was listed once.
+    /// Whether everything was listed, nodes and pods since that was last asked for.
     pub(super) fn are_synced(&self) -> bool {
-        self.nodes.synced
-            && self.pods.synced
+        let list = Some(*self.lists.borrow());
+        self.nodes.list == list
+            && self.pods.list == list
             && self.listed_synced.len() == LISTED_KINDS
             && self.profiles_seen
+    }
+
+    /// Asks for all nodes and pods once more.
+    pub(super) fn ask_for_lists(&self) {
+        self.lists.send_modify(|lists| *lists += 1);
     }
 
     /// Takes what has happened, completions first, then nodes and what else a pod is judged by
@@ -103,7 +103,8 @@ impl Inputs {
         while let Ok(Completion { id, outcome }) = self.completions.try_recv() {
             events.push_back(ClusterEvent::EffectCompleted { id, outcome });
         }
-        self.nodes.take(events, node_event);
+        let nodes = std::iter::from_fn(|| self.nodes.try_next());
+        events.extend(nodes.take(EVENTS_PER_TURN));
         for _ in 0..EVENTS_PER_TURN {
             let Ok(event) = self.listed.try_recv() else {
                 break;
@@ -111,7 +112,9 @@ impl Inputs {
             self.listed_synced.extend(event.resynced_kind());
             events.push_back(ClusterEvent::Listed(event));
         }
-        self.pods.take(events, pod_event);
+        let pods = std::iter::from_fn(|| self.pods.try_next());
+        let pods = pods.inspect(|event| self.unbound.note(event));
+        events.extend(pods.take(EVENTS_PER_TURN));
     }
 
     /// The next event of those that were taken.
@@ -129,28 +132,9 @@ impl Inputs {
         Some(profiles)
     }
 
-    /// Everything the pod watch has seen.
-    pub(super) fn all_pods(&self) -> Vec<Arc<Pod>> {
-        self.pods.store.state()
-    }
-
-    /// Everything the node watch has seen.
-    pub(super) fn all_nodes(&self) -> Vec<Arc<Node>> {
-        self.nodes.store.state()
-    }
-
-    /// The pod as the watch has seen it last, unless another one has its name by now.
-    pub(super) fn pod(&self, key: &PodKey, uid: &PodUid) -> Option<Arc<Pod>> {
-        let name = ObjectRef::new(&key.name).within(&key.namespace);
-        self.pods
-            .store
-            .get(&name)
-            .filter(|pod| PodUid::of(pod) == *uid)
-    }
-
-    /// The node as the watch has seen it last.
-    pub(super) fn node(&self, name: &str) -> Option<Arc<Node>> {
-        self.nodes.store.get(&ObjectRef::new(name))
+    /// The objects of the pods without a node.
+    pub(super) fn unbound_pods(&self) -> &UnboundPods {
+        &self.unbound
     }
 
     /// Waits until something happens.
@@ -160,12 +144,12 @@ impl Inputs {
                 ClusterEvent::EffectCompleted { id, outcome }
             }
             Some(event) = self.nodes.events.recv() => {
-                self.nodes.note(&event);
-                node_event(event)
+                self.nodes.note(event)
             }
             Some(event) = self.pods.events.recv() => {
-                self.pods.note(&event);
-                pod_event(event)
+                let event = self.pods.note(event);
+                self.unbound.note(&event);
+                event
             }
             Some(event) = self.listed.recv() => {
                 self.listed_synced.extend(event.resynced_kind());
@@ -178,21 +162,5 @@ impl Inputs {
             else => std::future::pending().await,
         };
         self.taken.push_back(event);
-    }
-}
-
-fn node_event(event: WatchEvent<Node>) -> ClusterEvent {
-    match event {
-        WatchEvent::Applied(node) => ClusterEvent::NodeApplied(node),
-        WatchEvent::Deleted(node) => ClusterEvent::NodeDeleted(node),
-        WatchEvent::Resync(nodes) => ClusterEvent::NodesResynced(nodes),
-    }
-}
-
-fn pod_event(event: WatchEvent<Pod>) -> ClusterEvent {
-    match event {
-        WatchEvent::Applied(pod) => ClusterEvent::PodApplied(pod),
-        WatchEvent::Deleted(pod) => ClusterEvent::PodDeleted(pod),
-        WatchEvent::Resync(pods) => ClusterEvent::PodsResynced(pods),
     }
 }

@@ -1,5 +1,5 @@
-//! After a panic in a cycle or in taking in an object: one object is set aside and the engine is
-//! rebuilt from the stores. A second panic within a minute ends the process.
+//! After a panic in a cycle or in taking in an object: one object is set aside, and a new engine is
+//! told everything again, from new lists. A second panic within a minute ends the process.
 //!
 //! The new engine does not know of the room that bindings under way take, and ignores their
 //! completions. So it decides nothing before the dispatcher has nothing left to do and the watches
@@ -18,6 +18,7 @@ use crate::engine::effect::{EventKind, EventRecord};
 use crate::engine::event::ClusterEvent;
 use crate::kubernetes::driver::{Driver, Phase};
 use crate::kubernetes::events::PodEvent;
+use crate::model::objects::{Node, Pod};
 use crate::model::pod_info::{PodKey, PodUid};
 
 /// Two panics within this time end the process.
@@ -36,6 +37,28 @@ pub struct SecondPanic {
     pub culprit: String,
     /// What the panic says.
     pub panic: String,
+}
+
+/// An object that the engine is told of.
+#[derive(Debug)]
+pub(super) enum ToldObject {
+    Pod(Arc<Pod>),
+    Node(Arc<Node>),
+}
+
+impl ToldObject {
+    /// The object of an event, if it has one.
+    pub(super) fn of(event: &ClusterEvent) -> Option<Self> {
+        match event {
+            ClusterEvent::PodApplied(pod) | ClusterEvent::PodDeleted(pod) => {
+                Some(Self::Pod(Arc::clone(pod)))
+            }
+            ClusterEvent::NodeApplied(node) | ClusterEvent::NodeDeleted(node) => {
+                Some(Self::Node(Arc::clone(node)))
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Driver {
@@ -64,20 +87,20 @@ impl Driver {
 
     fn set_aside(&mut self, activity: Activity, panic: &str) {
         match activity {
-            Activity::TakingInNode(name) => {
-                if let Some(node) = self.inputs.node(&name) {
-                    self.set_aside.put_node(&node);
+            Activity::TakingInNode(_) => {
+                if let Some(ToldObject::Node(node)) = &self.told {
+                    self.set_aside.put_node(node);
                 }
             }
             Activity::TakingInPod(key, uid) => {
-                if let Some(object) = self.inputs.pod(&key, &uid) {
-                    self.set_aside.put_pod(&object);
+                if let Some(ToldObject::Pod(pod)) = &self.told {
+                    self.set_aside.put_pod(pod);
                 }
                 self.tell_of_panic(key, uid, panic);
             }
             Activity::Deciding(key, uid) => {
-                if let Some(object) = self.inputs.pod(&key, &uid) {
-                    self.set_aside.put_undecidable(&object);
+                if let Some(pod) = self.inputs.unbound_pods().get(&key, &uid) {
+                    self.set_aside.put_undecidable(pod);
                 }
                 self.tell_of_panic(key, uid, panic);
             }
@@ -103,7 +126,7 @@ impl Driver {
         self.engine = self.engine.successor();
         self.engine.tick(self.config.clock.timestamp());
         self.phase = Phase::Syncing;
-        self.tell(ClusterEvent::NodesResynced(self.inputs.all_nodes()));
+        self.inputs.ask_for_lists();
         self.apply_profiles(Arc::clone(&self.profiles));
     }
 }

@@ -11,7 +11,7 @@ use tower::service_fn;
 
 use super::*;
 use crate::metrics::Metrics;
-use crate::model::objects::{Node, Pod};
+use crate::model::objects::{Node, PodDisruptionBudget};
 
 #[tokio::test]
 async fn lists_errors_and_undecodable_objects_are_counted_and_served_by_resource() {
@@ -31,14 +31,17 @@ async fn lists_errors_and_undecodable_objects_are_counted_and_served_by_resource
     let numbers = metrics.watches.of("nodes");
     let (send, mut receive) = mpsc::channel(8);
     let decoded = decode(futures::stream::iter(told), numbers.clone());
-    let progress = WatchProgress::new(["/api/v1/nodes"]);
-    forward(decoded, send, |event| event, progress, numbers).await;
+    let teller = Whole {
+        list: Vec::new(),
+        told: |event| event,
+    };
+    forward(decoded, &send, teller, &numbers).await;
     let first = receive.recv().await;
-    assert!(matches!(first, Some(WatchEvent::Resync(all)) if all.len() == 1));
+    assert!(matches!(first, Some(ObjectEvent::Resynced(all)) if all.len() == 1));
     let gone = receive.recv().await;
-    assert!(matches!(gone, Some(WatchEvent::Deleted(_))));
+    assert!(matches!(gone, Some(ObjectEvent::Deleted(_))));
     let second = receive.recv().await;
-    assert!(matches!(second, Some(WatchEvent::Applied(_))));
+    assert!(matches!(second, Some(ObjectEvent::Applied(_))));
     let text = metrics.encode();
     for line in [
         r#"bayplan_watch_lists_total{resource="nodes"} 1"#,
@@ -56,15 +59,15 @@ async fn lists_errors_and_undecodable_objects_are_counted_and_served_by_resource
 fn malformed() -> Vec<Value> {
     vec![
         json!({"metadata": {"name": "bad", "namespace": "default", "uid": "u", "resourceVersion": "11"},
-            "spec": {"containers": "none"}}),
+            "spec": {"selector": "none"}}),
         json!({"metadata": {"name": "bad", "namespace": "default", "uid": "u", "resourceVersion": "11"},
-            "status": {"allocatable": ["cpu"]}, "spec": {"tolerations": {}}}),
+            "status": {"disruptionsAllowed": ["cpu"]}, "spec": {"selector": {}}}),
         json!({"metadata": {"name": "bad", "namespace": "default", "uid": "u", "resourceVersion": "11",
             "labels": {"app": 7}}}),
     ]
 }
 
-fn pod(name: &str, version: u32) -> Value {
+fn budget(name: &str, version: u32) -> Value {
     json!({"metadata": {"name": name, "namespace": "default", "uid": "u",
         "resourceVersion": version.to_string()}})
 }
@@ -91,28 +94,30 @@ fn server(items: Value) -> (Client, bodies::UnboundedSender<String>) {
     (Client::new(service, "default"), send)
 }
 
-/// What is told of the pods of `client`.
-fn pods(client: Client) -> (Store<Pod>, mpsc::Receiver<WatchEvent<Pod>>) {
+/// What is told of the budgets of `client`.
+fn budgets(client: Client) -> mpsc::Receiver<ObjectEvent<PodDisruptionBudget>> {
     let (send, receive) = mpsc::channel(8);
-    let (store, run) = watch_all(
+    let run = watch_listed(
         client,
         Duration::from_secs(200),
         send,
-        WatchProgress::new(["/api/v1/pods"]),
-        &Metrics::default().watches,
+        |event| event,
+        Metrics::default().watches,
         CancellationToken::new(),
     );
     tokio::spawn(run);
-    (store, receive)
+    receive
 }
 
-async fn told(events: &mut mpsc::Receiver<WatchEvent<Pod>>) -> (&'static str, Vec<String>) {
+async fn told(
+    events: &mut mpsc::Receiver<ObjectEvent<PodDisruptionBudget>>,
+) -> (&'static str, Vec<String>) {
     let event = tokio::time::timeout(Duration::from_mins(1), events.recv()).await;
-    let name = |pod: &Arc<Pod>| pod.metadata.name.clone().unwrap_or_default();
+    let name = |budget: &Arc<PodDisruptionBudget>| budget.metadata.name.clone().unwrap_or_default();
     match event.expect("the watch must tell something").unwrap() {
-        WatchEvent::Applied(pod) => ("applied", vec![name(&pod)]),
-        WatchEvent::Deleted(pod) => ("deleted", vec![name(&pod)]),
-        WatchEvent::Resync(pods) => ("all", pods.iter().map(name).collect()),
+        ObjectEvent::Applied(budget) => ("applied", vec![name(&budget)]),
+        ObjectEvent::Deleted(budget) => ("deleted", vec![name(&budget)]),
+        ObjectEvent::Resynced(budgets) => ("all", budgets.iter().map(name).collect()),
     }
 }
 
@@ -123,32 +128,29 @@ fn line(kind: &str, object: &Value) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_malformed_object_in_a_list_is_left_out_alone_until_it_is_corrected() {
     for bad in malformed() {
-        let (client, watch) = server(json!([pod("a", 1), bad, pod("z", 2)]));
-        let (store, mut events) = pods(client);
+        let (client, watch) = server(json!([budget("a", 1), bad, budget("z", 2)]));
+        let mut events = budgets(client);
         let all = ("all", vec!["a".to_owned(), "z".to_owned()]);
         assert_eq!(told(&mut events).await, all, "{bad}");
-        assert_eq!(store.state().len(), 2);
         watch
-            .unbounded_send(line("MODIFIED", &pod("bad", 12)))
+            .unbounded_send(line("MODIFIED", &budget("bad", 12)))
             .unwrap();
         assert_eq!(told(&mut events).await, ("applied", vec!["bad".to_owned()]));
-        assert_eq!(store.state().len(), 3);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_object_that_becomes_malformed_is_gone_until_it_is_corrected_and_the_rest_goes_on() {
     for bad in malformed() {
-        let (client, watch) = server(json!([pod("bad", 1)]));
-        let (store, mut events) = pods(client);
+        let (client, watch) = server(json!([budget("bad", 1)]));
+        let mut events = budgets(client);
         assert_eq!(told(&mut events).await, ("all", vec!["bad".to_owned()]));
         watch.unbounded_send(line("MODIFIED", &bad)).unwrap();
-        watch.unbounded_send(line("ADDED", &pod("z", 12))).unwrap();
+        watch.unbounded_send(line("ADDED", &budget("z", 12))).unwrap();
         assert_eq!(told(&mut events).await, ("deleted", vec!["bad".to_owned()]));
         assert_eq!(told(&mut events).await, ("applied", vec!["z".to_owned()]));
-        assert_eq!(store.state().len(), 1);
         watch
-            .unbounded_send(line("MODIFIED", &pod("bad", 13)))
+            .unbounded_send(line("MODIFIED", &budget("bad", 13)))
             .unwrap();
         assert_eq!(told(&mut events).await, ("applied", vec!["bad".to_owned()]));
     }
@@ -157,11 +159,10 @@ async fn an_object_that_becomes_malformed_is_gone_until_it_is_corrected_and_the_
 #[tokio::test(start_paused = true)]
 async fn the_deletion_of_an_object_is_seen_also_when_its_last_state_is_malformed() {
     for bad in malformed() {
-        let (client, watch) = server(json!([pod("bad", 1), pod("z", 2)]));
-        let (store, mut events) = pods(client);
+        let (client, watch) = server(json!([budget("bad", 1), budget("z", 2)]));
+        let mut events = budgets(client);
         told(&mut events).await;
         watch.unbounded_send(line("DELETED", &bad)).unwrap();
         assert_eq!(told(&mut events).await, ("deleted", vec!["bad".to_owned()]));
-        assert_eq!(store.state().len(), 1);
     }
 }

@@ -166,8 +166,8 @@ fn what_is_left_of_a_cluster_that_is_gone_is_noticed() {
     assert!(left(&audited) > 5);
     audited.evict_all();
     let engine = &mut audited.engine;
-    engine.handle(ClusterEvent::PodsResynced(Vec::new()));
-    engine.handle(ClusterEvent::NodesResynced(Vec::new()));
+    engine.handle(ClusterEvent::PodsListed(Vec::new()));
+    engine.handle(ClusterEvent::NodesListed(Vec::new()));
     engine.handle(ClusterEvent::ProfilesChanged(Vec::new()));
     assert_eq!(audit_leftovers(engine), []);
 }

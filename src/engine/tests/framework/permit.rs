@@ -140,7 +140,7 @@ fn a_pod_that_somebody_else_binds_while_it_waits_is_let_go_at_once() {
         driver.pod(&leader.node_selector("kubernetes.io/hostname", "n"));
         driver.schedule();
         driver.action(expected);
-        driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+        driver.engine.handle(ClusterEvent::PodsListed(Vec::new()));
         driver.assert_empty();
     }
 }
@@ -154,7 +154,7 @@ fn a_pod_that_is_deleted_while_it_waits_is_let_go_at_once() {
     assert_eq!(driver.engine.cache_size().pods, 1);
     driver.wait(LIMIT);
     assert!(driver.engine.drain_effects().next().is_none());
-    driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+    driver.engine.handle(ClusterEvent::PodsListed(Vec::new()));
     driver.assert_empty();
     assert_eq!(log.lock().unwrap().len(), 2, "nothing is undone twice");
 }
@@ -171,6 +171,6 @@ fn a_pod_whose_profile_goes_while_it_waits_is_let_alone_when_it_comes_back() {
     driver.wait(LIMIT);
     assert_eq!(driver.place(&member), None);
     assert_eq!(driver.engine.cache_size().assumed_pods, 0);
-    driver.engine.handle(ClusterEvent::PodsResynced(Vec::new()));
+    driver.engine.handle(ClusterEvent::PodsListed(Vec::new()));
     driver.assert_empty();
 }

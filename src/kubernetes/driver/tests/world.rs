@@ -1,13 +1,12 @@
 //! A loop, what feeds it, and an API server that writes down what is sent.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use http::{Request, Response};
 use kube::client::Body;
-use kube::runtime::reflector::{self, store::Writer};
-use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
@@ -20,6 +19,7 @@ use crate::apis::effective_profile::EffectiveProfile;
 use crate::engine::EngineConfig;
 use crate::engine::cache::listers::{Listed, ListedEvent, ObjectEvent};
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
+use crate::engine::event::ClusterEvent;
 use crate::engine::framework::extension_points::{
     PermitDecision, PermitPlugin, PermitVerdict, PreEnqueuePlugin,
 };
@@ -34,7 +34,7 @@ use crate::kubernetes::extender::Extenders;
 use crate::kubernetes::leadership::Leadership;
 use crate::kubernetes::leadership::heartbeat::Heartbeat;
 use crate::kubernetes::profiles::RunningProfile;
-use crate::kubernetes::watch::WatchEvent;
+use crate::kubernetes::watch::{StreamEvent, Streamed};
 use crate::kubernetes::{dispatcher, events};
 use crate::metrics::Metrics;
 use crate::model::objects::{
@@ -139,43 +139,67 @@ impl Api {
     }
 }
 
-/// What one watch feeds.
-pub(super) struct Feed<K: kube::Resource<DynamicType = ()> + Clone + 'static> {
-    events: mpsc::Sender<WatchEvent<K>>,
-    store: Writer<K>,
+/// What one watch feeds, and the objects that there are.
+#[derive(Clone)]
+pub(super) struct Feed<K> {
+    events: mpsc::Sender<StreamEvent>,
+    objects: Arc<Mutex<BTreeMap<String, K>>>,
+    lists: watch::Receiver<u64>,
 }
 
-impl<K: kube::Resource<DynamicType = ()> + Clone + 'static> Feed<K> {
-    fn new() -> (Self, (mpsc::Receiver<WatchEvent<K>>, reflector::Store<K>)) {
+impl<K: Streamed> Feed<K> {
+    /// Lists again whenever it is asked to.
+    fn new(lists: watch::Receiver<u64>) -> (Self, mpsc::Receiver<StreamEvent>) {
         let (events, receiver) = mpsc::channel(64);
-        let (reader, store) = reflector::store();
-        (Self { events, store }, (receiver, reader))
+        let objects = Arc::default();
+        let feed = Self {
+            events,
+            objects,
+            lists,
+        };
+        let mut lister = feed.clone();
+        tokio::spawn(async move {
+            while lister.lists.changed().await.is_ok() {
+                lister.tell_all().await;
+            }
+        });
+        (feed, receiver)
     }
 
     pub(super) async fn list(&mut self, objects: Vec<K>) {
-        self.store.apply_watcher_event(&Event::Init);
-        for object in &objects {
-            self.store
-                .apply_watcher_event(&Event::InitApply(object.clone()));
+        let named = objects.into_iter().map(|object| (name(&object), object));
+        *self.objects.lock() = named.collect();
+        self.tell_all().await;
+    }
+
+    async fn tell_all(&self) {
+        let list = *self.lists.borrow();
+        let objects: Vec<K> = self.objects.lock().values().cloned().collect();
+        let event = K::listed(objects.iter().map(K::identity).collect());
+        for object in objects {
+            self.tell(K::applied(Arc::new(object))).await;
         }
-        self.store.apply_watcher_event(&Event::InitDone);
-        let objects = objects.into_iter().map(Arc::new).collect();
-        self.events.send(WatchEvent::Resync(objects)).await.unwrap();
+        let listed = StreamEvent::Listed { event, list };
+        self.events.send(listed).await.unwrap();
     }
 
     pub(super) async fn apply(&mut self, object: K) {
-        self.store
-            .apply_watcher_event(&Event::Apply(object.clone()));
-        let event = WatchEvent::Applied(Arc::new(object));
-        self.events.send(event).await.unwrap();
+        self.objects.lock().insert(name(&object), object.clone());
+        self.tell(K::applied(Arc::new(object))).await;
     }
 
     pub(super) async fn delete(&mut self, object: K) {
-        self.store
-            .apply_watcher_event(&Event::Delete(object.clone()));
-        let event = WatchEvent::Deleted(Arc::new(object));
-        self.events.send(event).await.unwrap();
+        self.objects.lock().remove(&name(&object));
+        self.tell(K::deleted(Arc::new(object))).await;
     }
+
+    async fn tell(&self, event: ClusterEvent) {
+        self.events.send(StreamEvent::Object(event)).await.unwrap();
+    }
+}
+
+fn name<K: Streamed>(object: &K) -> String {
+    object.meta().name.clone().unwrap_or_default()
 }
 
 /// A loop that leads, and everything around it.
@@ -261,8 +285,9 @@ impl World {
         };
         let metrics = Metrics::default();
         let (dispatcher, completions, sink) = writers(&api, &metrics, &leadership, &clock);
-        let (node_feed, node_input) = Feed::new();
-        let (pod_feed, pod_input) = Feed::new();
+        let lists = watch::Sender::new(0);
+        let (node_feed, node_input) = Feed::new(lists.subscribe());
+        let (pod_feed, pod_input) = Feed::new(lists.subscribe());
         let (listed, listed_input) = mpsc::channel(64);
         for event in empty_lists() {
             listed.send(event).await.unwrap();
@@ -286,7 +311,14 @@ impl World {
             build_profile: with_bomb(),
             metrics: metrics.scheduler.clone(),
         };
-        let inputs = Inputs::new(node_input, pod_input, listed_input, completions, running);
+        let inputs = Inputs::new(
+            node_input,
+            pod_input,
+            lists,
+            listed_input,
+            completions,
+            running,
+        );
         let reports = DriverReports {
             synced: watch::Sender::default(),
             active: watch::Sender::default(),

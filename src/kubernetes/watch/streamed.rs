@@ -1,0 +1,163 @@
+//! Kinds with many objects: lists are told object by object, so that no second copy of the cluster
+//! is ever held, and whoever is told can ask for a new list.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::{Client, Resource};
+use serde::de::DeserializeOwned;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::event::ClusterEvent;
+use crate::kubernetes::watch::{Teller, decode, events_of, forward};
+use crate::kubernetes::watch_progress::WatchProgress;
+use crate::metrics::WatchMetrics;
+use crate::model::objects::{Node, Pod};
+use crate::model::pod_info::PodUid;
+
+/// A kind whose objects the engine is told one by one.
+pub trait Streamed:
+    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
+{
+    /// What tells objects apart.
+    type Identity: Send;
+
+    /// Which object it is.
+    fn identity(&self) -> Self::Identity;
+
+    /// It is new or changed.
+    fn applied(object: Arc<Self>) -> ClusterEvent;
+
+    /// It is gone.
+    fn deleted(object: Arc<Self>) -> ClusterEvent;
+
+    /// There are no others than these.
+    fn listed(identities: Vec<Self::Identity>) -> ClusterEvent;
+}
+
+/// What the watch of a streamed kind tells.
+#[derive(Debug)]
+pub enum StreamEvent {
+    /// Something about an object.
+    Object(ClusterEvent),
+    /// The end of a list.
+    Listed {
+        /// Which objects there are.
+        event: ClusterEvent,
+        /// The number of the list that was asked for last when this one began.
+        list: u64,
+    },
+}
+
+impl Streamed for Pod {
+    type Identity = PodUid;
+
+    fn identity(&self) -> PodUid {
+        PodUid::of(self)
+    }
+
+    fn applied(object: Arc<Self>) -> ClusterEvent {
+        ClusterEvent::PodApplied(object)
+    }
+
+    fn deleted(object: Arc<Self>) -> ClusterEvent {
+        ClusterEvent::PodDeleted(object)
+    }
+
+    fn listed(identities: Vec<PodUid>) -> ClusterEvent {
+        ClusterEvent::PodsListed(identities)
+    }
+}
+
+impl Streamed for Node {
+    type Identity = Arc<str>;
+
+    fn identity(&self) -> Arc<str> {
+        self.metadata.name.as_deref().unwrap_or_default().into()
+    }
+
+    fn applied(object: Arc<Self>) -> ClusterEvent {
+        ClusterEvent::NodeApplied(object)
+    }
+
+    fn deleted(object: Arc<Self>) -> ClusterEvent {
+        ClusterEvent::NodeDeleted(object)
+    }
+
+    fn listed(identities: Vec<Arc<str>>) -> ClusterEvent {
+        ClusterEvent::NodesListed(identities)
+    }
+}
+
+/// Tells lists object by object.
+struct OneByOne<K: Streamed> {
+    listed: Vec<K::Identity>,
+    list: u64,
+    progress: WatchProgress,
+    path: String,
+}
+
+impl<K: Streamed> Teller<K> for OneByOne<K> {
+    type Told = StreamEvent;
+
+    fn list_begins(&mut self) {
+        self.listed.clear();
+    }
+
+    fn list_has(&mut self, object: K) -> Option<StreamEvent> {
+        self.listed.push(object.identity());
+        Some(self.applied(Arc::new(object)))
+    }
+
+    fn list_ends(&mut self) -> StreamEvent {
+        StreamEvent::Listed {
+            event: K::listed(std::mem::take(&mut self.listed)),
+            list: self.list,
+        }
+    }
+
+    fn applied(&self, object: Arc<K>) -> StreamEvent {
+        StreamEvent::Object(K::applied(object))
+    }
+
+    fn deleted(&self, object: Arc<K>) -> StreamEvent {
+        StreamEvent::Object(K::deleted(object))
+    }
+
+    fn reached(&self, version: &str) {
+        self.progress.advance(&self.path, version);
+    }
+}
+
+/// Watches all objects of kind `K` and sends what happens to `events`, until `cancel`. A change of
+/// `lists` asks for a new list.
+///
+/// `timeout` bounds one watch request; kube's client ends a silent one 5 s later. The future ends
+/// only on `cancel` or when nobody listens any more.
+pub async fn watch_streamed<K: Streamed>(
+    client: Client,
+    timeout: Duration,
+    events: mpsc::Sender<StreamEvent>,
+    mut lists: watch::Receiver<u64>,
+    progress: WatchProgress,
+    metrics: WatchMetrics,
+    cancel: CancellationToken,
+) {
+    let numbers = metrics.of(&K::plural(&()));
+    loop {
+        let teller = OneByOne::<K> {
+            listed: Vec::new(),
+            list: *lists.borrow_and_update(),
+            progress: progress.clone(),
+            path: K::url_path(&(), None),
+        };
+        let decoded = decode(events_of::<K>(client.clone(), timeout), numbers.clone());
+        tokio::select! {
+            () = forward(decoded, &events, teller, &numbers) => return,
+            Ok(()) = lists.changed() => {}
+            () = cancel.cancelled() => return,
+        }
+    }
+}
