@@ -9,8 +9,8 @@ use bayplan::engine::event::ClusterEvent;
 use bayplan::model::object_key::ObjectKey;
 use bayplan::model::objects::{
     CsiDriver, CsiNode, CsiStorageCapacity, Namespace, Node, PersistentVolume,
-    PersistentVolumeClaim, Pod, PodDisruptionBudget, ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass,
-    VolumeAttachment,
+    PersistentVolumeClaim, Pod, PodDisruptionBudget, ReplicaSet, ReplicationController, Service,
+    StatefulSet, StorageClass, VolumeAttachment,
 };
 use bayplan::model::pod_info::PodUid;
 use bayplan::model::timestamp::Timestamp;

@@ -144,9 +144,7 @@ fn books_that_are_right_pass_from_the_first_event_to_the_last() {
     assert_eq!(audited.findings(), [""; 0]);
     audited.pod(&make_pod("placed").request("example.com/gpu", "0").on("n"));
     assert_eq!(audited.findings(), [""; 0]);
-    audited
-        .engine
-        .handle(ClusterEvent::PodsListed(Vec::new()));
+    audited.engine.handle(ClusterEvent::PodsListed(Vec::new()));
     audited.truth.pods.clear();
     assert_eq!(audited.findings(), [""; 0]);
 }

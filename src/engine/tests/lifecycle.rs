@@ -99,11 +99,15 @@ fn what_a_list_does_not_name_is_gone() {
     driver.pod(&make_pod("pending").gate("g"));
     let new = make_pod("new");
     driver.node(&node("b"));
-    driver.engine.handle(ClusterEvent::NodesListed(vec!["b".into()]));
+    driver
+        .engine
+        .handle(ClusterEvent::NodesListed(vec!["b".into()]));
     driver.pod(&stays);
     driver.pod(&new);
     let uids = [&stays, &new].map(|pod| PodUid::of(&pod.object()));
-    driver.engine.handle(ClusterEvent::PodsListed(uids.to_vec()));
+    driver
+        .engine
+        .handle(ClusterEvent::PodsListed(uids.to_vec()));
     assert_eq!(driver.engine.cache_size().nodes, 1);
     assert_eq!(driver.engine.cache_size().pods, 1);
     assert_eq!(driver.engine.queue().pods().count(), 1);
@@ -180,9 +184,7 @@ fn objects_that_cannot_be_read_are_forgotten_when_they_are_deleted() {
         .handle(ClusterEvent::NodeDeleted(Arc::new(node)));
     assert!(driver.engine.quarantine().is_empty());
     let mut driver = unreadable();
-    driver
-        .engine
-        .handle(ClusterEvent::NodesListed(Vec::new()));
+    driver.engine.handle(ClusterEvent::NodesListed(Vec::new()));
     driver.engine.handle(ClusterEvent::PodsListed(Vec::new()));
     assert!(driver.engine.quarantine().is_empty());
 }

@@ -146,7 +146,9 @@ async fn an_object_that_becomes_malformed_is_gone_until_it_is_corrected_and_the_
         let mut events = budgets(client);
         assert_eq!(told(&mut events).await, ("all", vec!["bad".to_owned()]));
         watch.unbounded_send(line("MODIFIED", &bad)).unwrap();
-        watch.unbounded_send(line("ADDED", &budget("z", 12))).unwrap();
+        watch
+            .unbounded_send(line("ADDED", &budget("z", 12)))
+            .unwrap();
         assert_eq!(told(&mut events).await, ("deleted", vec!["bad".to_owned()]));
         assert_eq!(told(&mut events).await, ("applied", vec!["z".to_owned()]));
         watch
