@@ -9,6 +9,7 @@ pub mod events;
 pub mod extender;
 pub mod leadership;
 pub mod profiles;
+pub mod protobuf;
 pub mod rate_limit;
 pub mod resource_version;
 pub mod run;

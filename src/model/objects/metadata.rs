@@ -29,15 +29,18 @@ struct SlimMetadata {
     owner_references: Option<Vec<OwnerReference>>,
 }
 
+/// Whether somebody reads an annotation with this key.
+pub(crate) fn is_kept(key: &str) -> bool {
+    KEPT_ANNOTATIONS
+        .iter()
+        .any(|prefix| key.starts_with(prefix))
+}
+
 /// Reads `metadata`, dropping what scheduling never looks at.
 pub(super) fn slim<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::Error> {
     let slim = Option::<SlimMetadata>::deserialize(deserializer)?.unwrap_or_default();
     let annotations = slim.annotations.map(|annotations| {
-        let kept = annotations.into_iter().filter(|(key, _)| {
-            KEPT_ANNOTATIONS
-                .iter()
-                .any(|prefix| key.starts_with(prefix))
-        });
+        let kept = annotations.into_iter().filter(|(key, _)| is_kept(key));
         kept.collect::<BTreeMap<_, _>>()
     });
     Ok(ObjectMeta {

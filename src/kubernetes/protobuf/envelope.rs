@@ -1,0 +1,54 @@
+//! What the API server wraps an object in: four bytes and `runtime.Unknown` (k8s.io/apimachinery,
+//! `pkg/runtime`), which says what the object is.
+
+use bytes::{Buf, Bytes};
+use prost::Message;
+
+use crate::kubernetes::protobuf::DecodeError;
+
+/// Begins every answer (`pkg/runtime/serializer/protobuf`).
+pub(super) const MAGIC: &[u8] = b"k8s\0";
+
+#[derive(Clone, PartialEq, Message)]
+struct Unknown {
+    #[prost(message, optional, tag = "1")]
+    type_meta: Option<TypeMeta>,
+    #[prost(bytes = "bytes", tag = "2")]
+    raw: Bytes,
+    #[prost(string, tag = "3")]
+    content_encoding: String,
+    #[prost(string, tag = "4")]
+    content_type: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct TypeMeta {
+    #[prost(string, tag = "2")]
+    kind: String,
+}
+
+/// An object out of its envelope, not copied.
+pub(super) struct Enveloped {
+    /// Such as `PodList`.
+    pub(super) kind: String,
+    /// Its message.
+    pub(super) raw: Bytes,
+}
+
+/// Takes an object out of its envelope.
+pub(super) fn open(mut body: Bytes) -> Result<Enveloped, DecodeError> {
+    if !body.starts_with(MAGIC) {
+        return Err(DecodeError::NoEnvelope);
+    }
+    body.advance(MAGIC.len());
+    let unknown = Unknown::decode(body)?;
+    for encoding in [unknown.content_encoding, unknown.content_type] {
+        if !matches!(&*encoding, "" | super::LIST) {
+            return Err(DecodeError::Encoding(encoding));
+        }
+    }
+    Ok(Enveloped {
+        kind: unknown.type_meta.unwrap_or_default().kind,
+        raw: unknown.raw,
+    })
+}

@@ -1,0 +1,50 @@
+//! The frames of a watch: four bytes of length, big endian, and the message of an event.
+
+use bytes::{Buf, Bytes, BytesMut};
+
+use crate::kubernetes::protobuf::DecodeError;
+
+const HEADER: usize = size_of::<u32>();
+
+/// etcd takes objects of 1.5 MiB; ten times as much leaves room for whoever raises that.
+const FRAME_MAX: usize = 16 * 1024 * 1024;
+
+/// Splits the body of a watch into frames. Whoever takes all frames out after each push never
+/// holds more than one frame and what was pushed last.
+#[derive(Debug, Default)]
+pub struct Frames {
+    unread: BytesMut,
+}
+
+impl Frames {
+    /// Adds the next bytes of the body.
+    pub fn push(&mut self, data: Bytes) {
+        if self.unread.is_empty() {
+            // Often the only owner of whole frames: then nothing is copied.
+            self.unread = data.into();
+        } else {
+            self.unread.extend_from_slice(&data);
+        }
+    }
+
+    /// The next whole frame, if it has arrived. After an error every further call fails alike.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "`None` is not the end: more may be pushed"
+    )]
+    pub fn next(&mut self) -> Result<Option<Bytes>, DecodeError> {
+        let Some(header) = self.unread.first_chunk::<HEADER>() else {
+            return Ok(None);
+        };
+        let length = u32::from_be_bytes(*header);
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if length > FRAME_MAX {
+            return Err(DecodeError::FrameTooLong(length));
+        }
+        if self.unread.len() < HEADER + length {
+            return Ok(None);
+        }
+        self.unread.advance(HEADER);
+        Ok(Some(self.unread.split_to(length).freeze()))
+    }
+}
