@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::engine::cache::snapshot::{PodView, Snapshot};
 use crate::engine::decision::{BEST_NODES_KEPT, Decision, Outcome};
 use crate::engine::diagnosis::{Diagnosis, NO_NODES_AVAILABLE};
-use crate::engine::effect::{EffectAction, StatusPatch};
+use crate::engine::effect::{EffectAction, EffectId, StatusPatch};
 use crate::engine::framework::extender::Question;
 use crate::engine::framework::extension_points::Refusal;
 use crate::engine::framework::profile::Profile;
@@ -232,11 +232,11 @@ impl Engine {
     ) {
         if let Found::Questions(questions) = found {
             let (uid, name) = (info.uid.clone(), Arc::clone(&profile.scheduler_name));
-            self.suspensions
-                .suspend(uid, name, self.next_start, questions.len());
-            for question in questions {
-                self.effects.emit(info, EffectAction::Ask(question));
-            }
+            let asked: Vec<EffectId> = questions
+                .into_iter()
+                .map(|question| self.effects.emit(info, EffectAction::Ask(question)))
+                .collect();
+            self.suspensions.suspend(uid, name, self.next_start, asked);
             decision.outcome = Outcome::Suspended;
             return;
         }

@@ -222,7 +222,7 @@ impl Engine {
                 EffectOutcome::Failed(failure) => Answer::Failed(failure.message),
                 _ => Answer::Failed("the question was not answered".to_owned()),
             };
-            return self.suspensions.answer(uid, question, answer);
+            return self.suspensions.answer(uid, id, question, answer);
         }
         self.advance(&uid, id, outcome);
     }

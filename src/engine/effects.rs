@@ -68,10 +68,9 @@ impl Effects {
         self.owners.iter().map(|(id, uid)| (*id, uid))
     }
 
-    /// How many questions of the pod are not answered yet.
-    pub(super) fn open_questions(&self, uid: &PodUid) -> usize {
-        let open = self.questions.keys();
-        open.filter(|id| self.owners.get(*id) == Some(uid)).count()
+    /// Whether `id` is a question about the pod that is not answered yet.
+    pub(super) fn is_open_question(&self, id: EffectId, uid: &PodUid) -> bool {
+        self.questions.contains_key(&id) && self.owners.get(&id) == Some(uid)
     }
 
     /// What was asked by `id`, once.

@@ -9,9 +9,10 @@
 //! went before it is asked about the next. Pods that no extender is interested in, and those of
 //! other profiles, pass by.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use crate::engine::effect::EffectId;
 use crate::engine::framework::extender::{Answer, Question};
 use crate::engine::framework::extension_points::SortKey;
 use crate::model::pod_info::PodUid;
@@ -22,9 +23,14 @@ pub(super) struct Suspensions {
     suspended: BTreeMap<PodUid, Suspended>,
     /// Attempts whose answers have come.
     resumable: VecDeque<PodUid>,
-    parked: BTreeMap<Arc<str>, BTreeMap<(SortKey, u64), PodUid>>,
+    parked: BTreeMap<Arc<str>, BTreeMap<Turn, PodUid>>,
+    /// Where in `parked` each pod is.
+    turns: BTreeMap<PodUid, (Arc<str>, Turn)>,
     arrivals: u64,
 }
+
+/// When a parked pod goes: in the order of its profile, then of arrival.
+type Turn = (SortKey, u64);
 
 /// An attempt that was begun.
 #[derive(Debug)]
@@ -34,7 +40,7 @@ struct Suspended {
     start: usize,
     answers: Vec<(Question, Answer)>,
     /// Questions without an answer.
-    open: usize,
+    open: BTreeSet<EffectId>,
 }
 
 impl Suspensions {
@@ -46,12 +52,9 @@ impl Suspensions {
         let profiles = self.parked.keys();
         let free = profiles.filter(|profile| !self.is_busy(profile));
         let profile = Arc::clone(free.min()?);
-        let waiting = self.parked.get_mut(&profile)?;
-        let next = waiting.pop_first().map(|(_, uid)| uid);
-        if waiting.is_empty() {
-            self.parked.remove(&profile);
-        }
-        next
+        let next = self.parked.get(&profile)?.values().next()?.clone();
+        self.leave_parked(&next);
+        Some(next)
     }
 
     /// Whether a pod of the profile is being asked about.
@@ -71,8 +74,9 @@ impl Suspensions {
     }
 
     /// The questions of the attempt that are not answered yet.
-    pub(super) fn open(&self, uid: &PodUid) -> usize {
-        self.suspended.get(uid).map_or(0, |attempt| attempt.open)
+    pub(super) fn open(&self, uid: &PodUid) -> impl Iterator<Item = EffectId> {
+        let attempt = self.suspended.get(uid).into_iter();
+        attempt.flat_map(|attempt| attempt.open.iter().copied())
     }
 
     /// The attempts whose answers have come.
@@ -82,15 +86,29 @@ impl Suspensions {
 
     /// Whether the pod waits for its turn.
     pub(super) fn has_parked(&self, uid: &PodUid) -> bool {
-        let mut parked = self.parked.values().flat_map(BTreeMap::values);
-        parked.any(|other| other == uid)
+        self.turns.contains_key(uid)
     }
 
     /// Lets a pod wait until nobody else of its profile is being asked about.
     pub(super) fn park(&mut self, profile: Arc<str>, key: SortKey, uid: PodUid) {
+        self.leave_parked(&uid);
         self.arrivals += 1;
-        let waiting = self.parked.entry(profile).or_default();
-        waiting.insert((key, self.arrivals), uid);
+        let turn = (key, self.arrivals);
+        let waiting = self.parked.entry(Arc::clone(&profile)).or_default();
+        waiting.insert(turn, uid.clone());
+        self.turns.insert(uid, (profile, turn));
+    }
+
+    fn leave_parked(&mut self, uid: &PodUid) {
+        let Some((profile, turn)) = self.turns.remove(uid) else {
+            return;
+        };
+        if let Some(waiting) = self.parked.get_mut(&profile) {
+            waiting.remove(&turn);
+            if waiting.is_empty() {
+                self.parked.remove(&profile);
+            }
+        }
     }
 
     /// The answers of an attempt, and where its search began.
@@ -99,37 +117,41 @@ impl Suspensions {
         Some((&attempt.answers, attempt.start))
     }
 
-    /// The attempt waits for `questions` answers more.
+    /// The attempt waits for the answers to `questions` as well.
     pub(super) fn suspend(
         &mut self,
         uid: PodUid,
         profile: Arc<str>,
         start: usize,
-        questions: usize,
+        questions: impl IntoIterator<Item = EffectId>,
     ) {
         let attempt = self.suspended.entry(uid).or_insert_with(|| Suspended {
             profile,
             start,
             answers: Vec::new(),
-            open: 0,
+            open: BTreeSet::new(),
         });
-        attempt.open += questions;
+        attempt.open.extend(questions);
     }
 
-    /// An answer came. The attempt goes on when it is the last.
-    pub(super) fn answer(&mut self, uid: PodUid, question: Question, answer: Answer) {
+    /// The answer to `id` came. The attempt goes on when it is the last. What an earlier attempt
+    /// asked, which ended before, concerns nobody.
+    pub(super) fn answer(&mut self, uid: PodUid, id: EffectId, question: Question, answer: Answer) {
         let Some(attempt) = self.suspended.get_mut(&uid) else {
             return;
         };
+        if !attempt.open.remove(&id) {
+            return;
+        }
         attempt.answers.push((question, answer));
-        attempt.open = attempt.open.saturating_sub(1);
-        if attempt.open == 0 {
+        if attempt.open.is_empty() {
             self.resumable.push_back(uid);
         }
     }
 
-    /// The attempt ended, or its pod is gone. One that is parked is passed over when its turn comes.
+    /// The attempt ended, or its pod is gone.
     pub(super) fn end(&mut self, uid: &PodUid) {
+        self.leave_parked(uid);
         if self.suspended.remove(uid).is_some() {
             self.resumable.retain(|other| other != uid);
         }

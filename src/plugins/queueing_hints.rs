@@ -96,12 +96,13 @@ fn expected(plugin: &str) -> Option<Vec<(EventResource, ActionType)>> {
             (R::Node, A::ADD),
             (R::PersistentVolumeClaim, A::ADD),
         ],
-        // Upstream does not hear of nodes.
+        // Upstream does not hear of nodes, and of claims and volumes only of new claims.
         "NodeVolumeLimits" => vec![
             (R::Node, A::ADD),
             (R::CsiNode, KEPT),
             (R::AssignedPod, A::DELETE),
-            (R::PersistentVolumeClaim, A::ADD),
+            (R::PersistentVolumeClaim, KEPT),
+            (R::PersistentVolume, A::ADD),
             (R::VolumeAttachment, A::DELETE),
         ],
         // Upstream does not hear of drivers that go.

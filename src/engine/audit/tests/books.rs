@@ -155,7 +155,7 @@ fn an_answer_that_is_lost_is_noticed() {
             engine.effects.owner(id);
             engine.effects.asked(id);
         },
-        "the open questions of pod uid-asked",
+        "pod uid-asked waits for the answer to EffectId(1), which nobody asked",
     );
 }
 

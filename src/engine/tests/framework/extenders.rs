@@ -191,6 +191,31 @@ fn an_answer_that_is_late_or_comes_twice_is_ignored() {
 }
 
 #[test]
+fn an_answer_to_an_earlier_attempt_does_not_count_for_the_next_one() {
+    let (mut driver, question) = suspended();
+    driver.pod(&asked("waits"));
+    assert_eq!(driver.outcome(), Outcome::Suspended);
+    // The profile goes and comes back: the attempt is over, and both pods are new.
+    driver
+        .engine
+        .handle(ClusterEvent::ProfilesChanged(Vec::new()));
+    let mut driver = driver.with_probes(&[], &filtering());
+    for name in ["asked", "waits"] {
+        driver.pod(&asked(name));
+        assert_eq!(driver.outcome(), Outcome::Suspended);
+    }
+    let (again, _) = driver.question();
+    let answer = |node| EffectOutcome::Answered(fits(&[node], &[]));
+    driver.complete(question, answer("a"));
+    assert!(driver.schedule().is_none(), "the second question is open");
+    driver.complete(again, answer("b"));
+    assert_eq!(driver.placed(), "b");
+    assert_eq!(driver.outcome(), Outcome::Suspended);
+    assert_eq!(driver.questions().len(), 1);
+    assert!(driver.schedule().is_none(), "it has one turn");
+}
+
+#[test]
 fn without_an_answer_the_attempt_fails_with_the_error_as_it_is() {
     let answered = EffectOutcome::Answered(Answer::Failed("no reply".to_owned()));
     for outcome in [answered, failed("no reply")] {
