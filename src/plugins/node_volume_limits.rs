@@ -199,13 +199,17 @@ impl FilterPlugin for NodeVolumeLimits {
 
 impl EnqueueExtensions for NodeVolumeLimits {
     fn events_to_register(&self) -> &[ClusterEventKind] {
-        const EVENTS: [ClusterEventKind; 6] = [
+        // Of claims and volumes upstream hears of new claims only. But what counts for the driver of
+        // a storage class may come to count for another driver, or for none, when it has a volume.
+        const CLAIM: ActionType = ActionType::ADD.or(ActionType::UPDATE);
+        const EVENTS: [ClusterEventKind; 7] = [
             // Upstream hears of drivers on it only, which may be known before the node.
             ClusterEventKind::new(EventResource::Node, ActionType::ADD),
             ClusterEventKind::new(EventResource::CsiNode, ActionType::ADD),
             ClusterEventKind::new(EventResource::CsiNode, ActionType::UPDATE),
             ClusterEventKind::new(EventResource::AssignedPod, ActionType::DELETE),
-            ClusterEventKind::new(EventResource::PersistentVolumeClaim, ActionType::ADD),
+            ClusterEventKind::new(EventResource::PersistentVolumeClaim, CLAIM),
+            ClusterEventKind::new(EventResource::PersistentVolume, ActionType::ADD),
             ClusterEventKind::new(EventResource::VolumeAttachment, ActionType::DELETE),
         ];
         &EVENTS
@@ -220,6 +224,17 @@ impl EnqueueExtensions for NodeVolumeLimits {
                     FilterVerdict::Rejected(_)
                 )
         };
+        let listers = change.cluster.listers();
+        let counts = || pod.class.volumes.iter().any(may_count);
+        let is_bound = |claim: &ObjectKey| {
+            let claims = &listers.persistent_volume_claims;
+            let claim = claims.get(&claim.namespace, &claim.name);
+            claim.is_some_and(|claim| !claims::volume_name(claim).is_empty())
+        };
+        let is_claimed = |volume: &ObjectKey| {
+            let volume = listers.persistent_volumes.get("", &volume.name);
+            volume.is_some_and(|volume| volume.spec.claim_ref.is_some())
+        };
         let had_volumes = |other: PodView<'_>| other.class.volumes.iter().any(may_count);
         let may_help = match (change.event.resource, change.object) {
             (EventResource::AssignedPod, _) => {
@@ -231,8 +246,12 @@ impl EnqueueExtensions for NodeVolumeLimits {
             {
                 change.cluster.node(&key.name).is_some_and(may_fit)
             }
-            (EventResource::PersistentVolumeClaim, Some(key)) => uses(pod, key),
-            (EventResource::VolumeAttachment, _) => pod.class.volumes.iter().any(may_count),
+            (EventResource::PersistentVolumeClaim, Some(key)) if uses(pod, key) => true,
+            (EventResource::PersistentVolumeClaim, Some(key)) => {
+                !change.event.action.intersects(ActionType::ADD) && counts() && is_bound(key)
+            }
+            (EventResource::PersistentVolume, Some(key)) => counts() && is_claimed(key),
+            (EventResource::VolumeAttachment, _) => counts(),
             _ => true,
         };
         QueueingHint::queue_if(may_help)

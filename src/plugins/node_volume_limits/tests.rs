@@ -242,3 +242,35 @@ fn pods_are_tried_again_when_the_node_has_room_for_their_volumes() {
         QueueingHint::Queue
     );
 }
+
+#[test]
+fn pods_are_tried_again_when_a_claim_gets_a_volume_of_another_driver() {
+    let claim_changed =
+        ClusterEventKind::new(EventResource::PersistentVolumeClaim, ActionType::UPDATE);
+    let volume_added = ClusterEventKind::new(EventResource::PersistentVolume, ActionType::ADD);
+    let (claim, volume) = (ObjectKey::new("default", "u"), ObjectKey::new("", "v"));
+    // The claim counts for the driver of its class as long as it has no volume.
+    let cluster = |volume_name: &str, claim_ref: Value| {
+        cluster(Some(1))
+            .with_listed::<StorageClass>(json!({"metadata": {"name": "s"}, "provisioner": EBS}))
+            .with_listed::<PersistentVolumeClaim>(json!({
+                "metadata": {"name": "u", "namespace": "default"},
+                "spec": {"storageClassName": "s", "volumeName": volume_name}}))
+            .with_listed::<PersistentVolume>(json!({"metadata": {"name": "v"},
+                "spec": {"csi": {"driver": "other.csi.example.com", "volumeHandle": "h"},
+                    "claimRef": claim_ref}}))
+            .with_running(&with_claims("r", &["u"]).on("n"))
+            .with_pod(&with_claims("p", &["a"]))
+    };
+    let reference = json!({"namespace": "default", "name": "u"});
+    let hints = |cluster: &Cluster| {
+        let hint = |event, key| cluster.hint(&NodeVolumeLimits, event, None, Some(key));
+        [hint(claim_changed, &claim), hint(volume_added, &volume)]
+    };
+    let before = cluster("", Value::Null);
+    assert!(exceeds(&before));
+    assert_eq!(hints(&before), [QueueingHint::Skip; 2]);
+    let after = cluster("v", reference);
+    assert!(!exceeds(&after));
+    assert_eq!(hints(&after), [QueueingHint::Queue; 2]);
+}
