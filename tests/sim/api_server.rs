@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bayplan::model::object_key::ObjectKey;
+use bayplan::model::pod_info::{PodKey, PodUid};
 use serde_json::{Value, json};
 
 /// A kind that schedulers watch.
@@ -284,10 +285,11 @@ impl ApiServer {
     }
 
     /// Pods on `node` that we have bound, and that still hold their room.
-    pub(crate) fn ours_on(&self, node: &str) -> impl Iterator<Item = &Value> {
-        self.list(Kind::Pod).map(|(_, pod)| pod).filter(move |pod| {
+    pub(crate) fn ours_on(&self, node: &str) -> impl Iterator<Item = (PodKey, PodUid)> {
+        let ours = self.list(Kind::Pod).filter(move |(_, pod)| {
             let ended = matches!(text(pod, "/status/phase"), "Succeeded" | "Failed");
             !ended && self.bound_by_us(text(pod, "/metadata/uid")) == Some(node)
-        })
+        });
+        ours.map(|(key, pod)| (key.clone(), PodUid(text(pod, "/metadata/uid").into())))
     }
 }

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use crate::api_server::{ApiServer, Kind, text};
 use crate::extenders;
 use crate::replica::Replica;
+use crate::traced::seen_by;
 use crate::watches::everything;
 use crate::world::World;
 
@@ -53,7 +54,7 @@ pub(crate) fn conclude(world: &mut World) {
     }
     let found = [
         misplaced(&replica, &world.api),
-        forgotten(world),
+        forgotten(world, &replica),
         restless(&mut replica, &world.api),
         left_over(&mut replica, &world.api),
     ];
@@ -93,7 +94,7 @@ fn misplaced(replica: &Replica, api: &ApiServer) -> Vec<String> {
 }
 
 /// Pods that wait although an engine that is new would place them.
-fn forgotten(world: &World) -> Vec<String> {
+fn forgotten(world: &World, replica: &Replica) -> Vec<String> {
     let mut engine = Engine::new(EngineConfig {
         seed: world.seed,
         ..EngineConfig::default()
@@ -112,6 +113,8 @@ fn forgotten(world: &World) -> Vec<String> {
         if let Outcome::Scheduled { node } = &decision.outcome {
             let (pod, uid) = (&decision.pod, &decision.uid);
             let left_out = world.is_undecided(uid);
+            world.trace(|| format!("new: {}", seen_by(&engine, node, uid)));
+            world.trace(|| format!("old: {}", seen_by(replica.engine(), node, uid)));
             found.push(format!(
                 "pod {pod} waits, and fits on node {node} (set aside: {left_out})"
             ));

@@ -246,10 +246,11 @@ impl Replica {
         }
     }
 
-    /// Runs one cycle, if a pod is ready.
+    /// Runs one cycle, if a pod is ready. `ours_on`: the pods that were bound to a node by a
+    /// scheduler of ours and are still there by what the API server has.
     pub(crate) fn decide(
         &mut self,
-        ours_on: impl FnOnce(&str) -> Vec<Pod>,
+        ours_on: impl FnOnce(&str) -> Vec<(PodKey, PodUid)>,
     ) -> Result<Option<Decision>, Came> {
         let mut decision = None;
         let came = self.call_self(|replica| {
@@ -264,7 +265,11 @@ impl Replica {
         }
     }
 
-    fn note_decision(&mut self, decision: &Decision, ours_on: impl FnOnce(&str) -> Vec<Pod>) {
+    fn note_decision(
+        &mut self,
+        decision: &Decision,
+        ours_on: impl FnOnce(&str) -> Vec<(PodKey, PodUid)>,
+    ) {
         self.attempts += 1;
         let pod = self.store.pods.get(&decision.pod);
         let is_terminating = pod.is_some_and(|pod| pod.metadata.deletion_timestamp.is_some());
@@ -281,9 +286,12 @@ impl Replica {
         };
         if self.filters_all(&decision.profile) {
             self.bring_up_to_date();
-            let ours = ours_on(node);
-            let auditor = &mut self.auditor;
-            let found = auditor.audit_placement(&self.truth, &pod, node, &ours);
+            // As the watch has told of them: nobody knows yet of a resize that it has not told, nor
+            // of a pod that could not be read, of which it has told that it is gone.
+            let ours = ours_on(node).into_iter();
+            let told = ours.filter_map(|(key, uid)| self.store.pod(&key, &uid));
+            let ours = told.map(|pod| &**pod);
+            let found = self.auditor.audit_placement(&self.truth, &pod, node, ours);
             self.findings
                 .extend(found.into_iter().map(|finding| finding.0));
         }
@@ -392,7 +400,11 @@ impl Replica {
             self.effects.push(effect);
         }
         let observations = self.engine.take_observations();
-        self.rescued += observations.scheduled_after_flush;
+        let rescued = observations.scheduled_after_flush;
+        if rescued > 0 {
+            self.trace(|| format!("FINDING the flush rescued {rescued} pods"));
+        }
+        self.rescued += rescued;
     }
 
     /// As the driver does it: one object is set aside and the engine rebuilt from the stores.

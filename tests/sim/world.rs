@@ -6,10 +6,8 @@ use std::time::Duration;
 use bayplan::engine::EngineConfig;
 use bayplan::engine::effect::{EffectFailure, EffectOutcome, FailureKind};
 use bayplan::model::object_key::ObjectKey;
-use bayplan::model::objects::Pod;
 use bayplan::model::pod_info::PodUid;
 use bayplan::model::timestamp::Timestamp;
-use serde::Deserialize;
 
 use crate::api_server::{ApiServer, KINDS, Kind};
 use crate::controllers;
@@ -366,10 +364,7 @@ impl World {
             let (Some(replica), api) = (&mut self.replica, &self.api) else {
                 return;
             };
-            let ours_on = |node: &str| -> Vec<Pod> {
-                let pods = api.ours_on(node);
-                pods.filter_map(|pod| Pod::deserialize(pod).ok()).collect()
-            };
+            let ours_on = |node: &str| api.ours_on(node).collect();
             match replica.decide(ours_on) {
                 Ok(Some(_)) => self.after(Came::Back),
                 Ok(None) => return self.after(Came::Back),
@@ -379,10 +374,15 @@ impl World {
         self.push(self.now, Happening::Turn);
     }
 
-    fn take_step(&mut self, step: Step) {
+    /// Writes a line, if somebody wants to see what happens.
+    pub(crate) fn trace(&self, line: impl FnOnce() -> String) {
         if self.trace {
-            eprintln!("{:?} step {} {:?}", self.now, step.index, step.action);
+            eprintln!("{}", line());
         }
+    }
+
+    fn take_step(&mut self, step: Step) {
+        self.trace(|| format!("{:?} step {} {:?}", self.now, step.index, step.action));
         let mut dice = Dice::new(self.seed ^ (step.index + 1).wrapping_mul(0x1234_5678_9abc_def1));
         let (pool, api) = (&self.pool, &mut self.api);
         match step.action {
