@@ -169,7 +169,9 @@ impl Engine {
         if info.is_terminating && self.cache.nominator.node_of(uid).is_some() {
             self.leave_queue(uid);
         } else {
+            let held = self.cache.nominator.node_of(uid).cloned();
             self.forget_pending(uid);
+            self.promise_ended(uid, held);
         }
     }
 
@@ -365,6 +367,7 @@ impl Engine {
         let promised = self.cache.nominator.node_of(&info.uid).cloned();
         // At once, since the next attempt comes before the pod's object says so.
         self.cache.nominate(info, decision.nominated_node.clone());
+        self.promise_ended(&info.uid, promised.clone());
         let nominated = Renomination {
             promised,
             node: decision.nominated_node.clone(),

@@ -48,6 +48,8 @@ struct Binding {
     state: CycleState,
     stage: Stage,
     assumed: Timestamp,
+    /// The node was or will be written into the status.
+    is_nominated: bool,
     /// The queue's entry; while the pod waits at `Permit` the queue has it, in flight.
     queued: Option<QueuedPod>,
 }
@@ -109,6 +111,7 @@ impl Engine {
         let mut assumed = self.cache.vocabulary.share_pod(info);
         assumed.node_name = Some(Arc::clone(&node));
         self.cache.assume_pod(assumed);
+        let held = self.cache.nominator.node_of(&info.uid).cloned();
         self.cache.clear_nomination(&info.uid);
         self.cache.preemptions.end(&info.uid);
         let outcome = self
@@ -119,9 +122,11 @@ impl Engine {
             Err(refusal) => {
                 self.unreserve(&profile, &mut state, info, &node);
                 self.forget_assumed(info);
+                self.promise_ended(&info.uid, held);
                 return Err(refusal);
             }
         };
+        self.promise_ended(&info.uid, held.filter(|held| *held != node));
         let uid = info.uid.clone();
         let waiting = Stage::Waiting {
             held_by,
@@ -135,6 +140,7 @@ impl Engine {
                 state,
                 stage: waiting,
                 assumed: self.now,
+                is_nominated: false,
                 queued: None,
             },
         );

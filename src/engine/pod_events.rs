@@ -49,12 +49,9 @@ impl Engine {
 
     /// The pod is gone, wherever it was.
     fn delete_pod(&mut self, uid: &PodUid) {
-        let promised = self.cache.nominator.node_of(uid).cloned();
+        let held = self.cache.nominator.node_of(uid).cloned();
         self.forget_pending(uid);
-        if let Some(node) = promised {
-            // The room that it held is free for others.
-            self.assigned_pod_changed(ActionType::DELETE, Some(node), uid);
-        }
+        self.promise_ended(uid, held);
         self.abandon_binding(uid);
         let Some(info) = self.cache.remove_pod(uid) else {
             return;
@@ -98,8 +95,10 @@ impl Engine {
         };
         self.quarantine.release_pod(key);
         self.abandon_outrun_binding(uid, info.node_name.as_deref());
-        self.forget_pending(uid);
         let node = info.node_name.clone();
+        let held = self.cache.nominator.node_of(uid).cloned();
+        let elsewhere = held.filter(|held| Some(held) != node.as_ref());
+        self.forget_pending(uid);
         let class = Arc::clone(self.cache.vocabulary.pod_class(info.class));
         self.note_known(&mut info);
         let was_assumed = self.cache.is_assumed(uid);
@@ -136,6 +135,7 @@ impl Engine {
         if !action.is_none() {
             self.assigned_pod_changed(action, node, uid);
         }
+        self.promise_ended(uid, elsewhere);
     }
 
     /// The watch says that the pod has no node.
@@ -151,10 +151,12 @@ impl Engine {
             self.quarantine.release_pod(key);
             return self.apply_foreign(pod, uid);
         }
+        let held = self.cache.nominator.node_of(uid).cloned();
         let mut info = match self.cache.vocabulary.compile_pod(pod) {
             Ok(info) => info,
             Err(error) => {
                 self.forget_pending(uid);
+                self.promise_ended(uid, held);
                 self.report_invalid(pod, &error);
                 return self.quarantine_pod(key, uid, &error);
             }
@@ -185,16 +187,21 @@ impl Engine {
         if is_changed {
             self.preemptor_changed(uid);
         }
+        let is_known = promised.is_some();
         if let Some(Some(node)) = promised.filter(|promised| *promised != nominated) {
             self.promise_withdrawn(uid, &node);
-            // The room that it held is free for others.
-            self.assigned_pod_changed(ActionType::DELETE, Some(node), uid);
         }
+        let holds = self.cache.nominator.node_of(uid);
+        if is_known && holds.is_some() && holds != held.as_ref() {
+            // Somebody else nominated it: it takes the room, or gives it up.
+            self.wake_after_backoff(std::slice::from_ref(uid));
+        }
+        self.promise_ended(uid, held);
     }
 
     /// A pod that another scheduler decides about: only the room that it was promised counts.
     fn apply_foreign(&mut self, pod: &Pod, uid: &PodUid) {
-        let promised = self.cache.nominator.node_of(uid).cloned();
+        let held = self.cache.nominator.node_of(uid).cloned();
         let named = pod.status.nominated_node_name.as_deref();
         let named = named.filter(|node| !node.is_empty()).map(Arc::from);
         let compiled = named.map(|node| (node, self.cache.vocabulary.compile_pod(pod)));
@@ -206,8 +213,13 @@ impl Engine {
         } else {
             self.forget_pending(uid);
         }
-        if let Some(node) = promised.filter(|node| self.cache.nominator.node_of(uid) != Some(node))
-        {
+        self.promise_ended(uid, held);
+    }
+
+    /// The pod `held` room on a node that it was nominated for; unless it still does, that is free
+    /// for others.
+    pub(super) fn promise_ended(&mut self, uid: &PodUid, held: Option<Arc<str>>) {
+        if let Some(node) = held.filter(|node| self.cache.nominator.node_of(uid) != Some(node)) {
             self.assigned_pod_changed(ActionType::DELETE, Some(node), uid);
         }
     }

@@ -89,6 +89,7 @@ impl Engine {
             .filter(|uid| !self.bindings.contains(uid))
             .collect();
         for uid in orphans {
+            // Those who may have the room that it held are tried below with all others.
             self.forget_pending(&uid);
         }
         let waiting: Vec<PodUid> = self

@@ -67,6 +67,9 @@ impl Engine {
         if pod.nominated_node.as_ref() == Some(&node) {
             return None;
         }
+        if let Some(binding) = self.bindings.0.get_mut(uid) {
+            binding.is_nominated = true;
+        }
         let patch = StatusPatch {
             condition: None,
             nominated_node: Some(node),

@@ -117,9 +117,14 @@ impl Engine {
             // Its profile went while it was on its way: nobody here decides about it any more.
             self.forget_pending(uid);
         }
+        // What was written into the status, or is about to be, is taken back.
+        let nominated = Renomination {
+            promised: binding.is_nominated.then(|| Arc::clone(&binding.node)),
+            node: None,
+        };
         // After the pod is back, so that the room it frees does not wake itself by hint.
         self.assigned_pod_gone(Some(binding.node), &info);
-        self.report_failure(&info, reason, &message, &Renomination::default());
+        self.report_failure(&info, reason, &message, &nominated);
         self.cache.vocabulary.release_pod(&info);
     }
 

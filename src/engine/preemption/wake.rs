@@ -105,7 +105,7 @@ impl Engine {
     }
 
     /// Tries those of the pods that wait for an event when their backoff is over.
-    pub(super) fn wake_after_backoff(&mut self, pods: &[PodUid]) {
+    pub(in crate::engine) fn wake_after_backoff(&mut self, pods: &[PodUid]) {
         let now = self.now;
         let (queue, plugins) = self.queue_and_plugins();
         for uid in pods {

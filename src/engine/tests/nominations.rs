@@ -11,6 +11,10 @@ fn promised(priority: i32) -> PodBuilder {
         .gate("later")
 }
 
+fn ungated(pod: PodBuilder) -> PodBuilder {
+    pod.spec(json!({"schedulingGates": null}))
+}
+
 fn one_core() -> Driver {
     Driver::new([make_node("n").allocatable(&[("cpu", "1"), ("pods", "9")])])
 }
@@ -109,4 +113,55 @@ fn a_nominated_pod_that_is_being_deleted_keeps_its_room_until_it_is_gone() {
     assert_eq!(driver.placed(), "n");
     driver.delete(&make_pod("p"));
     driver.assert_empty();
+}
+
+#[test]
+fn a_pod_that_gives_its_nomination_up_wakes_those_whom_it_kept_away() {
+    let mut driver = one_core();
+    driver.profile(json!({"schedulerName": "bayplan"}));
+    // It cannot be on the node that it was promised, which its next attempt finds out.
+    let elsewhere = promised(10).node_selector("zone", "none");
+    driver.pod(&elsewhere);
+    let waiting = make_pod("waiting").request("cpu", "1");
+    driver.pod(&waiting);
+    driver.message();
+    assert_eq!(driver.place(&waiting), Some(Place::Unschedulable));
+    driver.pod(&ungated(elsewhere));
+    driver.message();
+    assert_eq!(driver.place(&waiting), Some(Place::Backoff));
+    driver.wait(Duration::from_secs(2));
+    assert_eq!(driver.placed(), "n");
+}
+
+#[test]
+fn a_pod_that_goes_elsewhere_wakes_those_who_may_have_the_room_that_it_was_promised() {
+    for bound_by_us in [true, false] {
+        let mut driver = one_core();
+        let other = make_node("other").allocatable(&[("cpu", "2"), ("pods", "9")]);
+        driver.node(&other);
+        let elsewhere = promised(10).request("cpu", "2");
+        driver.pod(&elsewhere);
+        let waiting = make_pod("waiting").request("cpu", "1");
+        let waiting = waiting.node_selector("kubernetes.io/hostname", "n");
+        driver.pod(&waiting);
+        driver.message();
+        if bound_by_us {
+            driver.pod(&ungated(elsewhere));
+            assert_eq!(driver.placed(), "other");
+        } else {
+            driver.pod(&ungated(elsewhere).on("other"));
+        }
+        assert_eq!(driver.place(&waiting), Some(Place::Backoff));
+    }
+}
+
+#[test]
+fn a_waiting_pod_that_somebody_else_nominates_is_tried_again() {
+    let mut driver = one_core();
+    let pod = make_pod("p").request("cpu", "2");
+    driver.pod(&pod);
+    driver.message();
+    assert_eq!(driver.place(&pod), Some(Place::Unschedulable));
+    driver.pod(&pod.clone().status(json!({"nominatedNodeName": "n"})));
+    assert_eq!(driver.place(&pod), Some(Place::Backoff));
 }

@@ -79,17 +79,20 @@ fn a_pod_that_waited_too_long_goes_back_with_the_reason_and_frees_the_room() {
     assert_eq!(driver.engine.cache_size().pods, 0);
     assert_eq!(driver.place(&member), Some(Place::Unschedulable));
     driver.schedule();
-    let condition = driver
+    let patch = driver
         .effects
         .iter()
         .find_map(|effect| match &effect.action {
-            EffectAction::PatchStatus(patch) => patch.condition.clone(),
+            EffectAction::PatchStatus(patch) => Some(patch.clone()),
             _ => None,
-        });
+        })
+        .unwrap();
     assert_eq!(
-        condition.unwrap().message,
+        patch.condition.unwrap().message,
         "0/1 nodes are available: 1 rejected due to timeout after waiting 10s at plugin gang."
     );
+    // The node that was written into its status is taken back, although it does not show it yet.
+    assert_eq!(patch.nominated_node.as_deref(), Some(""));
     driver.delete(&member);
     driver.assert_empty();
 }
