@@ -16,6 +16,7 @@ use bayplan::engine::decision::{Decision, Outcome};
 use bayplan::engine::effect::volumes::VolumeWrites;
 use bayplan::engine::effect::{Effect, EffectAction, EffectId, EffectOutcome, FailureKind};
 use bayplan::engine::event::ClusterEvent;
+use bayplan::engine::framework::extender::Question;
 use bayplan::engine::set_aside::SetAside;
 use bayplan::engine::{Activity, Engine, EngineConfig};
 use bayplan::model::objects::Pod;
@@ -25,6 +26,7 @@ use bayplan::plugins::registry::Registry;
 
 use crate::bomb;
 use crate::doorkeeper;
+use crate::extenders;
 use crate::generator::dice::Dice;
 use crate::nominations::Nominations;
 use crate::store::Store;
@@ -43,6 +45,8 @@ struct UnderWay {
     uid: PodUid,
     is_binding: bool,
     writes: Option<Arc<VolumeWrites>>,
+    /// What an extender is asked about the pod.
+    question: Option<(PodKey, Question)>,
 }
 
 /// A scheduler.
@@ -58,6 +62,8 @@ pub(crate) struct Replica {
     under_way: BTreeMap<EffectId, UnderWay>,
     /// Pods of which a binding said that they are gone or elsewhere: the watch has yet to say so.
     lost: BTreeSet<PodUid>,
+    /// Pods about which an extender said in this attempt what it does not mean.
+    misjudged: BTreeSet<PodUid>,
     profiles: Vec<EffectiveProfile>,
     last_panic: Option<Timestamp>,
     auditor: Auditor,
@@ -101,6 +107,7 @@ impl Replica {
             store_has_changed: true,
             under_way: BTreeMap::new(),
             lost: BTreeSet::new(),
+            misjudged: BTreeSet::new(),
             profiles,
             last_panic: None,
             auditor: Auditor::default(),
@@ -201,8 +208,11 @@ impl Replica {
     pub(crate) fn complete(&mut self, id: EffectId, outcome: EffectOutcome) -> Came {
         self.trace(|| format!("{id:?} ended: {outcome:?}"));
         self.truth.under_way.remove(&id);
-        if let Some(ended) = self.under_way.remove(&id) {
+        let ended = self.under_way.remove(&id);
+        let pod = ended.as_ref().map(|ended| ended.uid.clone());
+        if let Some(ended) = ended {
             self.note_written(ended.writes.as_deref(), &outcome);
+            self.note_answer(&ended, &outcome);
             let (uid, is_binding) = (ended.uid, ended.is_binding);
             let is_over = matches!(&outcome, EffectOutcome::Failed(failure)
                 if matches!(failure.kind, FailureKind::AlreadyBound | FailureKind::Gone));
@@ -222,11 +232,25 @@ impl Replica {
             outcome,
             EffectOutcome::Done { .. } | EffectOutcome::Written(_) | EffectOutcome::Answered(_)
         );
+        let rescued = self.rescued;
         let came = self.call(|engine| engine.handle(ClusterEvent::EffectCompleted { id, outcome }));
+        if pod.is_some_and(|uid| self.misjudged.contains(&uid)) {
+            // An extender that may be ignored refused the pod, and failed when it was asked again
+            // after the flush: no event could have told.
+            self.rescued = rescued;
+        }
         if is_fault && came == Came::Back {
             self.audit_all();
         }
         came
+    }
+
+    fn note_answer(&mut self, ended: &UnderWay, outcome: &EffectOutcome) {
+        if let (Some((pod, question)), EffectOutcome::Answered(answer)) = (&ended.question, outcome)
+            && *answer != extenders::answer(question, pod)
+        {
+            self.misjudged.insert(ended.uid.clone());
+        }
     }
 
     fn note_written(&mut self, writes: Option<&VolumeWrites>, outcome: &EffectOutcome) {
@@ -276,6 +300,9 @@ impl Replica {
         Nominations(&mut self.truth.nominations).decided(decision, is_terminating);
         self.trace(|| format!("{} {:?}", decision.pod, decision.outcome));
         let Outcome::Scheduled { node } = &decision.outcome else {
+            if decision.outcome != Outcome::Suspended {
+                self.misjudged.remove(&decision.uid);
+            }
             return;
         };
         let Some(pod) = self.store.pods.get(&decision.pod).cloned() else {
@@ -389,11 +416,15 @@ impl Replica {
                 EffectAction::BindVolumes(writes) => Some(Arc::clone(writes)),
                 _ => None,
             };
-            let uid = effect.uid.clone();
+            let question = match &effect.action {
+                EffectAction::Ask(question) => Some((effect.pod.clone(), question.clone())),
+                _ => None,
+            };
             let under_way = UnderWay {
-                uid,
+                uid: effect.uid.clone(),
                 is_binding,
                 writes,
+                question,
             };
             self.under_way.insert(effect.id, under_way);
             self.truth.under_way.insert(effect.id);
@@ -402,7 +433,7 @@ impl Replica {
         let observations = self.engine.take_observations();
         let rescued = observations.scheduled_after_flush;
         if rescued > 0 {
-            self.trace(|| format!("FINDING the flush rescued {rescued} pods"));
+            self.trace(|| format!("the flush had woken {rescued} of the pods that are bound"));
         }
         self.rescued += rescued;
     }

@@ -43,7 +43,10 @@ pub(crate) fn seen_by(engine: &Engine, node: &str, uid: &PodUid) -> String {
         let pods = node.pods().map(|pod| pod.info.key.to_string());
         let pods: Vec<String> = pods.collect();
         let (has, gives) = (node.requested(), node.allocatable());
-        format!("{pods:?} with {has:?} of {gives:?} and {}", node.allowed_pods())
+        format!(
+            "{pods:?} with {has:?} of {gives:?} and {}",
+            node.allowed_pods()
+        )
     });
     let promised = cluster.nominated_pods(node);
     let promised: Vec<String> = promised.map(|pod| pod.info.key.to_string()).collect();
