@@ -9,7 +9,7 @@ use crate::engine::framework::extension_points::{
     MAX_NODE_SCORE, PreScorePlugin, PreScoreVerdict, ScorePlugin,
 };
 use crate::engine::framework::{CycleState, Plugin, PluginError, PluginName};
-use crate::plugins::node_resources_fit::scoring::{PodAmount, ResourceWeights};
+use crate::plugins::node_resources_fit::scoring::{Amount, PodAmount, ResourceWeights};
 
 pub(crate) const NAME: &str = "NodeResourcesBalancedAllocation";
 
@@ -66,8 +66,8 @@ impl ScorePlugin for NodeResourcesBalancedAllocation {
             return Ok(0);
         }
         let amounts = self.resources.amounts(PodAmount::Requested, pod, node);
-        let with = balance(amounts.iter().map(|a| fraction(a.requested, a.allocatable)));
-        let without = balance(amounts.iter().map(|a| fraction(a.allocated, a.allocatable)));
+        let with = balance(&amounts, |amount| amount.requested);
+        let without = balance(&amounts, |amount| amount.allocated);
         Ok(MAX_NODE_SCORE / 2 + (MAX_NODE_SCORE / 2 + with - without) / 2)
     }
 }
@@ -80,24 +80,23 @@ fn fraction(used: i64, allocatable: i64) -> f64 {
     (used as f64 / allocatable as f64).min(1.0)
 }
 
-/// `(1 − standard deviation) × 100`, truncated (`balancedResourceScore`).
+/// `(1 − standard deviation) × 100` of what is `used` of each resource, truncated
+/// (`balancedResourceScore`).
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     reason = "a handful of resources, and a result within 0..=100"
 )]
-fn balance(fractions: impl Iterator<Item = f64>) -> i64 {
-    let fractions: smallvec::SmallVec<[f64; 2]> = fractions.collect();
-    let deviation = match fractions[..] {
+fn balance(amounts: &[Amount], used: impl Fn(&Amount) -> i64) -> i64 {
+    let share = |amount: &Amount| fraction(used(amount), amount.allocatable);
+    let deviation = match amounts {
         [] | [_] => 0.0,
-        [first, second] => ((first - second) / 2.0).abs(),
+        [first, second] => ((share(first) - share(second)) / 2.0).abs(),
         _ => {
-            let count = fractions.len() as f64;
-            let mean = fractions.iter().sum::<f64>() / count;
-            let squares = fractions
-                .iter()
-                .map(|fraction| (fraction - mean) * (fraction - mean));
-            (squares.sum::<f64>() / count).sqrt()
+            let count = amounts.len() as f64;
+            let mean = amounts.iter().map(share).sum::<f64>() / count;
+            let off = amounts.iter().map(|amount| share(amount) - mean);
+            (off.map(|off| off * off).sum::<f64>() / count).sqrt()
         }
     };
     ((1.0 - deviation) * MAX_NODE_SCORE as f64) as i64
@@ -141,8 +140,17 @@ mod tests {
 
     #[test]
     fn three_resources_deviate_from_their_mean() {
-        assert_eq!(balance([0.0, 0.5, 1.0].into_iter()), 59);
-        assert_eq!(balance([0.3].into_iter()), 100);
-        assert_eq!(balance([0.0, 1.0].into_iter()), 50);
+        let of = |used: &[i64]| {
+            let amounts = used.iter().map(|used| Amount {
+                allocated: 0,
+                requested: *used,
+                allocatable: 10,
+                weight: 1,
+            });
+            balance(&amounts.collect::<Vec<_>>(), |amount| amount.requested)
+        };
+        assert_eq!(of(&[0, 5, 10]), 59);
+        assert_eq!(of(&[3]), 100);
+        assert_eq!(of(&[0, 10]), 50);
     }
 }

@@ -17,10 +17,14 @@ pub(crate) type Inputs = Vec<u64>;
 pub(crate) struct ClassIndex {
     /// The nodes that places do not know of.
     changed: ChangedNodes,
+    /// Whether there was an attempt.
+    has_begun: bool,
     /// What the verdicts depend on beside nodes and pods.
     inputs: Inputs,
     /// The plugins that judge by places, by their index in the profile.
     pub(crate) places: Vec<(usize, Box<dyn Places>)>,
+    /// The labels by which places are told apart, if it is by labels alone.
+    place_keys: Option<PlaceKeys>,
     /// The number of what nodes are by themselves for the class.
     pub(crate) standing: u64,
     /// The nodes ranked for this class alone, if it tells places apart as no other does.
@@ -57,9 +61,14 @@ impl ClassIndex {
         if *inputs != self.inputs {
             return false;
         }
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
         self.note_changes(pod, cluster);
         let mut places = self.places.iter_mut();
-        places.all(|(_, places)| places.provide(state, pod, &cluster))
+        let is_current = places.all(|(_, places)| places.provide(state, pod, &cluster));
+        if is_current && is_first {
+            self.place_keys = self.find_place_keys();
+        }
+        is_current
     }
 
     /// Whether the plugin at `index` of the profile judges by places.
@@ -68,7 +77,11 @@ impl ClassIndex {
     }
 
     /// The labels by which places are told apart, if it is by labels alone.
-    pub(crate) fn place_keys(&self) -> Option<PlaceKeys> {
+    pub(crate) fn place_keys(&self) -> Option<&PlaceKeys> {
+        self.place_keys.as_ref()
+    }
+
+    fn find_place_keys(&self) -> Option<PlaceKeys> {
         let mut keys = PlaceKeys::new();
         for (index, places) in &self.places {
             let of_plugin = places.keys()?;

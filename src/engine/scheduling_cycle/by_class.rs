@@ -130,7 +130,7 @@ impl<'a> Cycle<'a> {
     ) -> Option<Judged<'a, 'c>> {
         let scorers = self.scorers(index, state)?;
         self.judge_changed(standing, index, state, skipped, &scorers)?;
-        let shared = index.place_keys().map(|keys| standing.take_ranking(&keys));
+        let shared = index.place_keys().map(|keys| standing.take_ranking(keys));
         let (number, mut ranking) = match shared {
             Some((number, ranking)) => (Some(number), ranking),
             None => (None, std::mem::take(&mut index.ranking)),

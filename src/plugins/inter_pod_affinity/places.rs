@@ -98,6 +98,9 @@ impl Places for AffinityPlaces {
         node: &NodeView<'_>,
         place: &mut Vec<i64>,
     ) {
+        if self.keys.iter().flatten().all(Vec::is_empty) {
+            return;
+        }
         let domain = |key: Symbol| domain_number(node.label(key));
         if let Some(filtering) = state.read::<Filtering>() {
             for (key, count) in filtering.topology_keys().zip(filtering.counts_at(node)) {

@@ -56,23 +56,24 @@ impl ResourceWeights {
         pod: &PodView<'_>,
         node: &NodeView<'_>,
     ) -> SmallVec<[Amount; 2]> {
-        self.0
-            .iter()
-            .filter_map(|&(resource, weight)| {
-                let wanted = pod_request(which, resource, pod);
-                if wanted == 0 && matches!(resource, Resource::Scalar(_)) {
-                    return None;
-                }
-                let allocatable = node.allocatable_of(resource);
-                let allocated = node_request(which, resource, node);
-                (allocatable != 0).then(|| Amount {
+        let mut amounts = SmallVec::new();
+        for &(resource, weight) in &self.0 {
+            let wanted = pod_request(which, resource, pod);
+            if wanted == 0 && matches!(resource, Resource::Scalar(_)) {
+                continue;
+            }
+            let allocatable = node.allocatable_of(resource);
+            let allocated = node_request(which, resource, node);
+            if allocatable != 0 {
+                amounts.push(Amount {
                     allocated,
                     requested: allocated.saturating_add(wanted),
                     allocatable,
                     weight,
-                })
-            })
-            .collect()
+                });
+            }
+        }
+        amounts
     }
 
     /// Whether the pod requests none of the resources (`isBestEffortPod`).
