@@ -4,8 +4,6 @@
     reason = "a failed assertion is how a test fails"
 )]
 
-use std::fmt::Debug;
-use std::pin::pin;
 use std::time::Duration;
 
 use bayplan::kubernetes::barrier;
@@ -15,16 +13,15 @@ use bayplan::kubernetes::leadership::heartbeat::Heartbeat;
 use bayplan::kubernetes::leadership::settings::{ElectionSettings, new_identity};
 use bayplan::kubernetes::leadership::stats::ElectionStats;
 use bayplan::kubernetes::leadership::thread::{self, Election};
+use bayplan::kubernetes::watch::{Streamed, watch_streamed};
 use bayplan::kubernetes::watch_progress::WatchProgress;
-use futures::StreamExt;
+use bayplan::metrics::Metrics;
+use bayplan::model::objects;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
-use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Client, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
+use kube::{Client, ResourceExt};
 use serde_json::json;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 mod harness;
@@ -182,29 +179,27 @@ async fn strangers_who_write_into_the_lease_are_survived() -> anyhow::Result<()>
 /// Polls the watches of nodes and pods, and notes their progress as the live adapters do.
 fn follow(client: &Client) -> WatchProgress {
     let progress = WatchProgress::new([NODES, PODS]);
-    let noted = progress.client(client);
-    tokio::spawn(follow_one(
-        Api::<Node>::all(noted.clone()),
-        NODES,
-        progress.clone(),
-    ));
-    tokio::spawn(follow_one(Api::<Pod>::all(noted), PODS, progress.clone()));
+    follow_one::<objects::Node>(client, &progress);
+    follow_one::<objects::Pod>(client, &progress);
     progress
 }
 
-async fn follow_one<K>(api: Api<K>, path: &'static str, progress: WatchProgress)
-where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
-{
-    let config = watcher::Config::default().timeout(200);
-    let mut events = pin!(watcher(api, config).default_backoff());
-    while let Some(event) = events.next().await {
-        if let Ok(Event::Apply(object) | Event::Delete(object)) = event
-            && let Some(version) = object.resource_version()
-        {
-            progress.advance(path, &version);
-        }
-    }
+fn follow_one<K: Streamed>(client: &Client, progress: &WatchProgress) {
+    let (send, mut events) = mpsc::channel(64);
+    let (lists, asked) = watch::channel(0);
+    tokio::spawn(watch_streamed::<K>(
+        client.clone(),
+        Duration::from_secs(200),
+        send,
+        asked,
+        progress.clone(),
+        Metrics::default().watches,
+        CancellationToken::new(),
+    ));
+    tokio::spawn(async move {
+        let _open = lists;
+        while events.recv().await.is_some() {}
+    });
 }
 
 async fn time_to_pass(client: &Client, progress: &WatchProgress) -> anyhow::Result<Duration> {

@@ -278,7 +278,6 @@ fn spawn_all(
 
     // Watches.
     let progress = WatchProgress::new(["/api/v1/nodes", "/api/v1/pods"]);
-    let watching = progress.client(&clients.reads);
     let lists = watch::Sender::new(0);
     macro_rules! watched_as_streamed {
         ($kind:ident) => {{
@@ -286,7 +285,7 @@ fn spawn_all(
             tasks.spawn(
                 concat!(stringify!($kind), " watch"),
                 watch_streamed::<objects::$kind>(
-                    watching.clone(),
+                    clients.reads.clone(),
                     watch_timeout,
                     send,
                     lists.subscribe(),

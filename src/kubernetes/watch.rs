@@ -2,10 +2,11 @@
 //!
 //! No store is kept here: the engine keeps what it needs of an object and nothing else does. Kinds
 //! of which there are few are told whole when they are listed ([`watch_listed`], by kube-runtime's
-//! watcher); pods and nodes come one by one ([`watch_streamed`]). An object that cannot be decoded
+//! watcher, in JSON); pods and nodes come one by one ([`watch_streamed`], in protobuf). An object that cannot be decoded
 //! is set aside alone: it is counted and logged, and is unknown.
 
 mod guard;
+mod list_watch;
 mod streamed;
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,7 @@ use futures::TryStreamExt;
 use http::{Request, header};
 use kube::api::WatchEvent;
 
-use crate::kubernetes::{
-    barrier::listing::Object, resource_version::ResourceVersion, watch_progress::Unnoted,
-};
+use crate::kubernetes::{barrier::listing::Object, resource_version::ResourceVersion};
 
 /// The API server sends a bookmark 2 s before the end of a watch, and none if that has passed (`nextBookmarkTime` in
 /// `apiserver/pkg/storage/cacher`): 3 s is the shortest watch that has one, after about a second.
@@ -29,7 +27,6 @@ pub(super) async fn last_event(
     );
     let request = Request::get(uri)
         .header(header::ACCEPT, ACCEPT)
-        .extension(Unnoted)
         .body(Vec::new())
         .map_err(kube::Error::HttpError)?;
     let mut events = pin!(client.request_events::<Object>(request).await?);

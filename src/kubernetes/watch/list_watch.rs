@@ -2,6 +2,9 @@
 //! fraction of what JSON does. The events are those of kube-runtime's watcher, which reads JSON
 //! only.
 
+#[cfg(test)]
+mod tests;
+
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -85,12 +88,17 @@ pub(super) enum ListWatchError {
 
 /// The objects of one kind.
 struct ListWatch<K> {
+    resource: WatchedResource<K>,
+    state: State,
+}
+
+/// Where the objects are.
+struct WatchedResource<K> {
     client: Client,
     path: String,
     /// Of one watch request.
     timeout: Duration,
     progress: WatchProgress,
-    state: State,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -127,14 +135,15 @@ pub(super) fn list_watch<K: Protobuf + Resource<DynamicType = ()>>(
     timeout: Duration,
     progress: WatchProgress,
 ) -> impl Stream<Item = Result<Event<Guard<K>>, ListWatchError>> + Send + use<K> {
-    let list_watch = ListWatch::<K> {
+    let resource = WatchedResource::<K> {
         client,
         path: K::url_path(&(), None),
         timeout,
         progress,
-        state: State::default(),
         kind: PhantomData,
     };
+    let state = State::default();
+    let list_watch = ListWatch { resource, state };
     stream::unfold(list_watch, |mut list_watch| async move {
         Some((list_watch.next().await, list_watch))
     })
@@ -146,7 +155,7 @@ impl<K: Protobuf + Resource<DynamicType = ()>> ListWatch<K> {
         loop {
             match std::mem::take(&mut self.state) {
                 State::Empty => {
-                    let page = self.page(None).await?;
+                    let page = self.resource.page(None).await?;
                     self.state = State::Listing { page, told: 0 };
                     return Ok(Event::Init);
                 }
@@ -162,13 +171,13 @@ impl<K: Protobuf + Resource<DynamicType = ()>> ListWatch<K> {
                         self.state = State::Listed { version };
                         return Ok(Event::InitDone);
                     };
-                    let page = self.page(Some(token)).await?;
+                    let page = self.resource.page(Some(token)).await?;
                     self.state = State::Listing { page, told: 0 };
                 }
                 State::Listed { version } => {
-                    let body = self.open(&version).await;
+                    let body = self.resource.open(&version).await;
                     let body = body.inspect_err(|error| self.failed(error, version.clone()))?;
-                    self.progress.begin(&self.path, &version);
+                    self.resource.begin(&version);
                     self.state = State::Watching(Watching {
                         version,
                         body,
@@ -178,7 +187,7 @@ impl<K: Protobuf + Resource<DynamicType = ()>> ListWatch<K> {
                     });
                 }
                 State::Watching(mut watching) => {
-                    let event = self.read(&mut watching).await;
+                    let event = self.resource.read(&mut watching).await;
                     match event {
                         Ok(Some(event)) => {
                             self.state = State::Watching(watching);
@@ -200,12 +209,19 @@ impl<K: Protobuf + Resource<DynamicType = ()>> ListWatch<K> {
 
     /// Where to go on after a watch that failed.
     fn failed(&mut self, error: &ListWatchError, version: String) {
-        let is_expired = matches!(error, ListWatchError::Refused { status, .. } if status.code == 410);
+        let is_expired =
+            matches!(error, ListWatchError::Refused { status, .. } if status.code == 410);
         self.state = if is_expired {
             State::Empty
         } else {
             State::Listed { version }
         };
+    }
+}
+
+impl<K: Protobuf + Resource<DynamicType = ()>> WatchedResource<K> {
+    fn begin(&self, version: &str) {
+        self.progress.begin(&self.path, version);
     }
 
     async fn page(&self, token: Option<String>) -> Result<Page, ListWatchError> {
@@ -250,7 +266,9 @@ impl<K: Protobuf + Resource<DynamicType = ()>> ListWatch<K> {
         if !answer.status().is_success() {
             let code = answer.status();
             let body = answer.into_body().collect().await;
-            let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+            let body = body
+                .map(http_body_util::Collected::to_bytes)
+                .unwrap_or_default();
             let status = protobuf::status(&body).unwrap_or_else(|| Status {
                 code: i32::from(code.as_u16()),
                 reason: String::new(),

@@ -5,13 +5,16 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::runtime::WatchStreamExt;
 use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::event::ClusterEvent;
-use crate::kubernetes::watch::{Teller, decode, events_of, forward};
+use crate::kubernetes::protobuf::Protobuf;
+use crate::kubernetes::watch::list_watch::list_watch;
+use crate::kubernetes::watch::{Teller, decode, forward};
 use crate::kubernetes::watch_progress::WatchProgress;
 use crate::metrics::WatchMetrics;
 use crate::model::objects::{Node, Pod};
@@ -19,7 +22,7 @@ use crate::model::pod_info::PodUid;
 
 /// A kind whose objects the engine is told one by one.
 pub trait Streamed:
-    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
+    Resource<DynamicType = ()> + Protobuf + Clone + Debug + DeserializeOwned + Send + Sync + 'static
 {
     /// What tells objects apart.
     type Identity: Send;
@@ -134,8 +137,7 @@ impl<K: Streamed> Teller<K> for OneByOne<K> {
 /// Watches all objects of kind `K` and sends what happens to `events`, until `cancel`. A change of
 /// `lists` asks for a new list.
 ///
-/// `timeout` bounds one watch request; kube's client ends a silent one 5 s later. The future ends
-/// only on `cancel` or when nobody listens any more.
+/// `timeout` bounds one watch request; a silent one is given up 5 s later. The future ends only on `cancel` or when nobody listens any more.
 pub async fn watch_streamed<K: Streamed>(
     client: Client,
     timeout: Duration,
@@ -153,7 +155,8 @@ pub async fn watch_streamed<K: Streamed>(
             progress: progress.clone(),
             path: K::url_path(&(), None),
         };
-        let decoded = decode(events_of::<K>(client.clone(), timeout), numbers.clone());
+        let events_of = list_watch::<K>(client.clone(), timeout, progress.clone());
+        let decoded = decode(events_of.default_backoff(), numbers.clone());
         tokio::select! {
             () = forward(decoded, &events, teller, &numbers) => return,
             Ok(()) = lists.changed() => {}
