@@ -11,6 +11,7 @@ impl Engine {
     pub(super) fn apply_node(&mut self, node: &Node) {
         let name: Arc<str> = node.metadata.name.as_deref().unwrap_or_default().into();
         self.activity = Some(Activity::TakingInNode(Arc::clone(&name)));
+        let was_there = self.cache.snapshot().node(&name).is_some();
         match self.cache.apply_node(node) {
             Ok(change) => {
                 self.quarantine.release_node(&name);
@@ -25,6 +26,10 @@ impl Engine {
                 if self.quarantine.put_node(&name, &reason) {
                     let observed = (format!("node {name}"), reason);
                     self.observations.quarantined.push(observed);
+                }
+                if was_there {
+                    // As long as it cannot be read it is as good as gone.
+                    self.node_changed(&name, ActionType::DELETE);
                 }
             }
         }

@@ -91,9 +91,10 @@ fn expected(plugin: &str) -> Option<Vec<(EventResource, ActionType)>> {
             (R::Node, A::ADD.or(A::UPDATE_NODE_ALLOCATABLE)),
             (R::TargetPod, A::UPDATE_POD_SCALE_DOWN),
         ],
+        // Upstream does not hear of nodes that go.
         "VolumeRestrictions" => vec![
             (R::AssignedPod, A::DELETE),
-            (R::Node, A::ADD),
+            (R::Node, A::ADD.or(A::DELETE)),
             (R::PersistentVolumeClaim, A::ADD),
         ],
         // Upstream does not hear of nodes, and of claims and volumes only of new claims.

@@ -269,7 +269,8 @@ impl EnqueueExtensions for VolumeRestrictions {
     fn events_to_register(&self) -> &[ClusterEventKind] {
         const EVENTS: [ClusterEventKind; 3] = [
             ClusterEventKind::new(EventResource::AssignedPod, ActionType::DELETE),
-            ClusterEventKind::new(EventResource::Node, ActionType::ADD),
+            // Upstream hears of new nodes only. Pods on a node that is gone use no claims any more.
+            ClusterEventKind::new(EventResource::Node, ActionType::ADD.or(ActionType::DELETE)),
             ClusterEventKind::new(EventResource::PersistentVolumeClaim, ActionType::ADD),
         ];
         &EVENTS
@@ -284,6 +285,9 @@ impl EnqueueExtensions for VolumeRestrictions {
                     .other
                     .is_none_or(|other| share_a_disk(pod, &other) || share_a_claim(pod, &other)),
             ),
+            EventResource::Node if change.event.action.intersects(ActionType::DELETE) => {
+                QueueingHint::queue_if(claims::named(pod).next().is_some())
+            }
             EventResource::PersistentVolumeClaim => {
                 QueueingHint::queue_if(change.object.is_some_and(|key| claims::names(pod, key)))
             }

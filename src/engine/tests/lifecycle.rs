@@ -157,6 +157,23 @@ fn objects_that_cannot_be_read_are_set_aside_alone() {
 }
 
 #[test]
+fn a_node_that_cannot_be_read_any_more_wakes_the_pods_that_its_pods_kept_away() {
+    let zonal = |name: &str| node(name).label("zone", "z");
+    let mut driver = Driver::new([zonal("first"), zonal("second")]);
+    driver.pod(&make_pod("loner").label("app", "a").on("first"));
+    let term = json!({"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "a"}}});
+    let pod = make_pod("p").spec(json!({"affinity": {"podAntiAffinity":
+        {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}));
+    driver.pod(&pod);
+    driver.message();
+    assert_eq!(driver.place(&pod), Some(Place::Unschedulable));
+    driver.node(&zonal("first").allocatable(&[("cpu", "lots")]));
+    assert_eq!(driver.place(&pod), Some(Place::Backoff));
+    driver.wait(Duration::from_secs(2));
+    assert_eq!(driver.placed(), "second");
+}
+
+#[test]
 fn objects_that_cannot_be_read_are_forgotten_when_they_are_deleted() {
     let unreadable = || {
         let mut driver = Driver::new([make_node("bad").allocatable(&[("cpu", "lots")])]);

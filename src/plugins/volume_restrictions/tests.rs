@@ -160,3 +160,17 @@ fn pods_are_tried_again_when_their_claim_appears_or_their_disk_is_free() {
         assert_eq!(said, hint, "{gone}");
     }
 }
+
+#[test]
+fn pods_with_claims_are_tried_again_when_a_node_goes_with_the_pods_on_it() {
+    let node_gone = ClusterEventKind::new(EventResource::Node, ActionType::DELETE);
+    let disk = json!({"gcePersistentDisk": {"pdName": "d"}});
+    for (pod, hint) in [
+        (with_claim("p", "c"), QueueingHint::Queue),
+        (with_volume("p", disk), QueueingHint::Skip),
+    ] {
+        let cluster = Cluster::new([make_node("n")]).with_pod(&pod);
+        let said = cluster.hint(&VolumeRestrictions, node_gone, Some("gone"), None);
+        assert_eq!(said, hint);
+    }
+}
