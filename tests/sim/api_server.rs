@@ -121,7 +121,13 @@ pub(crate) fn key_of(object: &Value) -> ObjectKey {
 
 /// The text in `pointer`, or the empty one.
 pub(crate) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    let found = object.pointer(pointer);
+    // `Value::pointer` copies each name on the way.
+    let mut names = pointer.split('/').skip(1);
+    let found = if pointer.contains('~') {
+        object.pointer(pointer)
+    } else {
+        names.try_fold(object, |object, name| object.get(name))
+    };
     found.and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -1,6 +1,6 @@
 //! What single objects say, read once each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::engine::audit::Truth;
@@ -11,6 +11,9 @@ use crate::model::pod_info::PodUid;
 use crate::model::quantity::Quantity;
 use crate::model::requests::pod_requests;
 use crate::model::resources::Resources;
+
+/// Readings of objects that are gone which are kept in any case.
+const SPARE: usize = 64;
 
 /// Amounts by resource name: CPU in thousandths, the others in units.
 pub(super) type Amounts = BTreeMap<String, i64>;
@@ -44,23 +47,30 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// Reads what is new, and forgets what is gone.
+    /// Reads what is new, and forgets what is gone when that is most of it.
     pub(super) fn read(&mut self, truth: &Truth) {
-        let pods = truth.pods.values();
-        let pods = pods.chain(truth.placed.values().map(|placement| &placement.pod));
-        let mut earlier = std::mem::take(&mut self.pods);
-        for pod in pods {
-            let place = Arc::as_ptr(pod).addr();
-            let reading = earlier.remove(&place);
-            let reading = reading.unwrap_or_else(|| (Arc::clone(pod), PodReading::of(pod)));
-            self.pods.entry(place).or_insert(reading);
+        let pods = || {
+            let placed = truth.placed.values().map(|placement| &placement.pod);
+            truth.pods.values().chain(placed)
+        };
+        if self.pods.len() > 2 * pods().count() + SPARE {
+            let there: BTreeSet<usize> = pods().map(|pod| Arc::as_ptr(pod).addr()).collect();
+            self.pods.retain(|place, _| there.contains(place));
         }
-        let mut earlier = std::mem::take(&mut self.nodes);
+        for pod in pods() {
+            let place = Arc::as_ptr(pod).addr();
+            let read = || (Arc::clone(pod), PodReading::of(pod));
+            self.pods.entry(place).or_insert_with(read);
+        }
+        if self.nodes.len() > 2 * truth.nodes.len() + SPARE {
+            let nodes = truth.nodes.values();
+            let there: BTreeSet<usize> = nodes.map(|node| Arc::as_ptr(node).addr()).collect();
+            self.nodes.retain(|place, _| there.contains(place));
+        }
         for node in truth.nodes.values() {
             let place = Arc::as_ptr(node).addr();
-            let reading = earlier.remove(&place);
-            let reading = reading.unwrap_or_else(|| (Arc::clone(node), NodeReading::of(node)));
-            self.nodes.insert(place, reading);
+            let read = || (Arc::clone(node), NodeReading::of(node));
+            self.nodes.entry(place).or_insert_with(read);
         }
     }
 
