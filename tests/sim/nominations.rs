@@ -56,8 +56,8 @@ impl Nominations<'_> {
                 return self.set(uid, named, None);
             };
             let earlier = queued.info.nominated_node.as_deref();
-            if named.is_none() && earlier.is_none() {
-                // The object does not name yet what was decided.
+            if named == earlier {
+                // The object does not show yet what was decided.
                 return;
             }
             let decided = self.decided_about(&uid).cloned();

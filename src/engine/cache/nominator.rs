@@ -76,8 +76,9 @@ impl Cache {
     }
 
     /// A pod of the queue came or changed; `earlier` is the node it named before, if it was known.
-    /// A nomination of ours that its object has not named yet stays (`UpdateNominatedPod`), and so
-    /// does one for which others are on their way out, whatever older one the object names.
+    /// What its object says again is no news: what was decided since then stays, also that it holds
+    /// no room (`UpdateNominatedPod` does so for objects that name none). So does a nomination for
+    /// which others are on their way out, whatever older one the object names.
     pub(crate) fn update_nomination(&mut self, pod: &PodInfo, earlier: Option<&Option<Arc<str>>>) {
         let ours = self.nominator.node_of(&pod.uid);
         let has_named =
@@ -85,7 +86,7 @@ impl Cache {
         let awaited = self.preemptions.node_of(&pod.uid);
         let awaited = ours.filter(|node| awaited == Some(*node) && !has_named(node));
         let node = match (earlier, &pod.nominated_node) {
-            (Some(None), None) => ours.cloned(),
+            (Some(earlier), named) if earlier == named => ours.cloned(),
             (Some(_), _) if awaited.is_some() => awaited.cloned(),
             (_, named) => named.clone(),
         };
