@@ -9,11 +9,11 @@ use crate::kubernetes::protobuf::{each, omit_empty};
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Affinity {
     #[prost(message, optional, tag = "1")]
-    node_affinity: Option<NodeAffinity>,
+    node: Option<NodeAffinity>,
     #[prost(message, optional, tag = "2")]
-    pod_affinity: Option<PodAffinity>,
+    pod: Option<PodAffinity>,
     #[prost(message, optional, tag = "3")]
-    pod_anti_affinity: Option<PodAffinity>,
+    pod_anti: Option<PodAffinity>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -92,9 +92,9 @@ struct WeightedPodAffinityTerm {
 impl From<Affinity> for api::Affinity {
     fn from(affinity: Affinity) -> Self {
         Self {
-            node_affinity: affinity.node_affinity.map(Into::into),
-            pod_affinity: affinity.pod_affinity.map(Into::into),
-            pod_anti_affinity: affinity.pod_anti_affinity.map(Into::into),
+            node_affinity: affinity.node.map(Into::into),
+            pod_affinity: affinity.pod.map(Into::into),
+            pod_anti_affinity: affinity.pod_anti.map(Into::into),
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Toleration {
     #[prost(string, tag = "4")]
     effect: String,
     #[prost(int64, optional, tag = "5")]
-    toleration_seconds: Option<i64>,
+    seconds: Option<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -46,7 +46,7 @@ impl From<Toleration> for api::Toleration {
             effect: omit_empty(toleration.effect),
             key: omit_empty(toleration.key),
             operator: omit_empty(toleration.operator),
-            toleration_seconds: toleration.toleration_seconds,
+            toleration_seconds: toleration.seconds,
             value: omit_empty(toleration.value),
         }
     }
