@@ -2,7 +2,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: bench bench-engine conformance demo differential help sim storm prerequisites controlplane build test lint deny crds release
+.PHONY: bench bench-engine conformance demo differential help instructions sim storm prerequisites controlplane build test lint deny crds release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,12 @@ bench-engine: prerequisites ## Measure the engine alone [SIZES="5000x30 1000000x
 	cargo bench --locked --no-default-features --bench engine -- \
 	  $(SIZES) $(SECTIONS:%=section=%) $(WORKLOADS)
 	cargo bench --locked --no-default-features --bench queue
+
+UPDATE ?=
+instructions: prerequisites ## Count instructions with callgrind and compare with benches/instructions.md [UPDATE=1]
+	@command -v valgrind >/dev/null || \
+	  { echo "instructions: valgrind is missing: install it ('apt-get install valgrind', 'dnf install valgrind')" >&2; exit 1; }
+	UPDATE=$(UPDATE) cargo bench --locked --no-default-features --profile instructions --bench instructions
 
 SEEDS ?= 200
 FIRST ?= 1
