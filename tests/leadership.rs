@@ -13,7 +13,7 @@ use bayplan::kubernetes::leadership::heartbeat::Heartbeat;
 use bayplan::kubernetes::leadership::settings::{ElectionSettings, new_identity};
 use bayplan::kubernetes::leadership::stats::ElectionStats;
 use bayplan::kubernetes::leadership::thread::{self, Election};
-use bayplan::kubernetes::watch::{Streamed, watch_streamed};
+use bayplan::kubernetes::watch::{Streamed, StreamedWatch};
 use bayplan::kubernetes::watch_progress::WatchProgress;
 use bayplan::metrics::Metrics;
 use bayplan::model::objects;
@@ -187,15 +187,15 @@ fn follow(client: &Client) -> WatchProgress {
 fn follow_one<K: Streamed>(client: &Client, progress: &WatchProgress) {
     let (send, mut events) = mpsc::channel(64);
     let (lists, asked) = watch::channel(0);
-    tokio::spawn(watch_streamed::<K>(
-        client.clone(),
-        Duration::from_secs(200),
-        send,
-        asked,
-        progress.clone(),
-        Metrics::default().watches,
-        CancellationToken::new(),
-    ));
+    let watch = StreamedWatch {
+        client: client.clone(),
+        timeout: Duration::from_secs(200),
+        lists: asked,
+        progress: progress.clone(),
+        metrics: Metrics::default().watches,
+        clock: Clock::system(),
+    };
+    tokio::spawn(watch.run::<K>(send, CancellationToken::new()));
     tokio::spawn(async move {
         let _open = lists;
         while events.recv().await.is_some() {}

@@ -29,7 +29,7 @@ use crate::kubernetes::leadership::stats::ElectionStats;
 use crate::kubernetes::leadership::thread::{self, ElectionError};
 use crate::kubernetes::profiles::{StatusWriter, reconcile};
 use crate::kubernetes::serving::{Authorizer, Health, SecurePort, Served, ServingError, TlsFiles};
-use crate::kubernetes::watch::{watch_listed, watch_streamed};
+use crate::kubernetes::watch::{StreamedWatch, watch_listed};
 use crate::kubernetes::watch_progress::WatchProgress;
 use crate::kubernetes::{dispatcher, events};
 use crate::metrics::{ElectionCollector, Metrics};
@@ -279,20 +279,22 @@ fn spawn_all(
     // Watches.
     let progress = WatchProgress::new(["/api/v1/nodes", "/api/v1/pods"]);
     let lists = watch::Sender::new(0);
+    let streamed = StreamedWatch {
+        client: clients.reads.clone(),
+        timeout: watch_timeout,
+        lists: lists.subscribe(),
+        progress: progress.clone(),
+        metrics: metrics.watches.clone(),
+        clock: clock.clone(),
+    };
     macro_rules! watched_as_streamed {
         ($kind:ident) => {{
             let (send, receive) = mpsc::channel(EVENTS_WAITING);
             tasks.spawn(
                 concat!(stringify!($kind), " watch"),
-                watch_streamed::<objects::$kind>(
-                    clients.reads.clone(),
-                    watch_timeout,
-                    send,
-                    lists.subscribe(),
-                    progress.clone(),
-                    metrics.watches.clone(),
-                    deciding.clone(),
-                ),
+                streamed
+                    .clone()
+                    .run::<objects::$kind>(send, deciding.clone()),
             );
             receive
         }};

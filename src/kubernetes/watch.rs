@@ -2,7 +2,7 @@
 //!
 //! No store is kept here: the engine keeps what it needs of an object and nothing else does. Kinds
 //! of which there are few are told whole when they are listed ([`watch_listed`], by kube-runtime's
-//! watcher, in JSON); pods and nodes come one by one ([`watch_streamed`], in protobuf). An object that cannot be decoded
+//! watcher, in JSON); pods and nodes come one by one ([`StreamedWatch`], in protobuf). An object that cannot be decoded
 //! is set aside alone: it is counted and logged, and is unknown.
 
 mod guard;
@@ -31,7 +31,7 @@ use crate::kubernetes::watch::guard::Guard;
 use crate::kubernetes::watch::undecodable::Undecodable;
 use crate::metrics::{WatchMetrics, WatchNumbers};
 
-pub use streamed::{StreamEvent, Streamed, watch_streamed};
+pub use streamed::{StreamEvent, Streamed, StreamedWatch};
 
 /// What a watch of objects of kind `K` makes of its events.
 trait Teller<K> {

@@ -20,6 +20,7 @@ use kube::{Client, Resource};
 use thiserror::Error;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::kubernetes::clock::Clock;
 use crate::kubernetes::protobuf::{
     self, DecodeError, Frames, Page, Protobuf, Status, WatchMessage,
 };
@@ -99,6 +100,7 @@ struct WatchedResource<K> {
     /// Of one watch request.
     timeout: Duration,
     progress: WatchProgress,
+    clock: Clock,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -134,12 +136,14 @@ pub(super) fn list_watch<K: Protobuf + Resource<DynamicType = ()>>(
     client: Client,
     timeout: Duration,
     progress: WatchProgress,
+    clock: Clock,
 ) -> impl Stream<Item = Result<Event<Guard<K>>, ListWatchError>> + Send + use<K> {
     let resource = WatchedResource::<K> {
         client,
         path: K::url_path(&(), None),
         timeout,
         progress,
+        clock,
         kind: PhantomData,
     };
     let state = State::default();
@@ -182,7 +186,7 @@ impl<K: Protobuf + Resource<DynamicType = ()>> ListWatch<K> {
                         version,
                         body,
                         frames: Frames::default(),
-                        opened: Instant::now(),
+                        opened: self.resource.clock.now(),
                         is_used: false,
                     });
                 }
@@ -220,6 +224,10 @@ impl<K: Protobuf + Resource<DynamicType = ()>> ListWatch<K> {
 }
 
 impl<K: Protobuf + Resource<DynamicType = ()>> WatchedResource<K> {
+    fn lasted(&self, watching: &Watching) -> Duration {
+        self.clock.now() - watching.opened
+    }
+
     fn begin(&self, version: &str) {
         self.progress.begin(&self.path, version);
     }
@@ -308,7 +316,7 @@ impl<K: Protobuf + Resource<DynamicType = ()>> WatchedResource<K> {
                     }
                 }
                 Some(Err(error)) => return Err(self.no_request(error)),
-                None if !watching.is_used && watching.opened.elapsed() < SHORTEST_WATCH => {
+                None if !watching.is_used && self.lasted(watching) < SHORTEST_WATCH => {
                     let path = self.path.clone();
                     return Err(ListWatchError::VeryShort { path });
                 }

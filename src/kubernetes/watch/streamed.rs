@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::event::ClusterEvent;
+use crate::kubernetes::clock::Clock;
 use crate::kubernetes::protobuf::Protobuf;
 use crate::kubernetes::watch::list_watch::list_watch;
 use crate::kubernetes::watch::{Teller, decode, forward};
@@ -134,33 +135,48 @@ impl<K: Streamed> Teller<K> for OneByOne<K> {
     }
 }
 
-/// Watches all objects of kind `K` and sends what happens to `events`, until `cancel`. A change of
-/// `lists` asks for a new list.
-///
-/// `timeout` bounds one watch request; a silent one is given up 5 s later. The future ends only on `cancel` or when nobody listens any more.
-pub async fn watch_streamed<K: Streamed>(
-    client: Client,
-    timeout: Duration,
-    events: mpsc::Sender<StreamEvent>,
-    mut lists: watch::Receiver<u64>,
-    progress: WatchProgress,
-    metrics: WatchMetrics,
-    cancel: CancellationToken,
-) {
-    let numbers = metrics.of(&K::plural(&()));
-    loop {
-        let teller = OneByOne::<K> {
-            listed: Vec::new(),
-            list: *lists.borrow_and_update(),
-            progress: progress.clone(),
-            path: K::url_path(&(), None),
-        };
-        let events_of = list_watch::<K>(client.clone(), timeout, progress.clone());
-        let decoded = decode(events_of.default_backoff(), numbers.clone());
-        tokio::select! {
-            () = forward(decoded, &events, teller, &numbers) => return,
-            Ok(()) = lists.changed() => {}
-            () = cancel.cancelled() => return,
+/// What watches of streamed kinds have in common. Clones share it.
+#[derive(Clone)]
+pub struct StreamedWatch {
+    /// To read with.
+    pub client: Client,
+    /// Of one watch request; a silent one is given up 5 s later.
+    pub timeout: Duration,
+    /// A change asks for a new list.
+    pub lists: watch::Receiver<u64>,
+    /// Where it is noted how far the watches are.
+    pub progress: WatchProgress,
+    /// What is counted.
+    pub metrics: WatchMetrics,
+    /// The time.
+    pub clock: Clock,
+}
+
+impl StreamedWatch {
+    /// Watches all objects of kind `K` and sends what happens to `events`, until `cancel`, or until
+    /// nobody listens any more.
+    pub async fn run<K: Streamed>(
+        mut self,
+        events: mpsc::Sender<StreamEvent>,
+        cancel: CancellationToken,
+    ) {
+        let numbers = self.metrics.of(&K::plural(&()));
+        loop {
+            let list = *self.lists.borrow_and_update();
+            let teller = OneByOne::<K> {
+                listed: Vec::new(),
+                list,
+                progress: self.progress.clone(),
+                path: K::url_path(&(), None),
+            };
+            let (client, progress) = (self.client.clone(), self.progress.clone());
+            let told = list_watch::<K>(client, self.timeout, progress, self.clock.clone());
+            let decoded = decode(told.default_backoff(), numbers.clone());
+            tokio::select! {
+                () = forward(decoded, &events, teller, &numbers) => return,
+                Ok(()) = self.lists.changed() => {}
+                () = cancel.cancelled() => return,
+            }
         }
     }
 }
