@@ -1,7 +1,7 @@
 //! Kinds with many objects: lists are told object by object, so that no second copy of the cluster
 //! is ever held, and whoever is told can ask for a new list.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -150,6 +150,15 @@ pub struct StreamedWatch {
     pub metrics: WatchMetrics,
     /// The time.
     pub clock: Clock,
+}
+
+impl fmt::Debug for StreamedWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamedWatch")
+            .field("timeout", &self.timeout)
+            .field("progress", &self.progress)
+            .finish_non_exhaustive()
+    }
 }
 
 impl StreamedWatch {
