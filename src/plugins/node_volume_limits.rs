@@ -201,15 +201,17 @@ impl EnqueueExtensions for NodeVolumeLimits {
     fn events_to_register(&self) -> &[ClusterEventKind] {
         // Of claims and volumes upstream hears of new claims only. But what counts for the driver of
         // a storage class may come to count for another driver, or for none, when it has a volume.
-        const CLAIM: ActionType = ActionType::ADD.or(ActionType::UPDATE);
-        const EVENTS: [ClusterEventKind; 7] = [
+        // And a volume that another pod on the node uses needs no further place there.
+        const KEPT: ActionType = ActionType::ADD.or(ActionType::UPDATE);
+        const ANY: ActionType = KEPT.or(ActionType::DELETE);
+        const COME_OR_GONE: ActionType = ActionType::ADD.or(ActionType::DELETE);
+        const EVENTS: [ClusterEventKind; 6] = [
             // Upstream hears of drivers on it only, which may be known before the node.
             ClusterEventKind::new(EventResource::Node, ActionType::ADD),
-            ClusterEventKind::new(EventResource::CsiNode, ActionType::ADD),
-            ClusterEventKind::new(EventResource::CsiNode, ActionType::UPDATE),
-            ClusterEventKind::new(EventResource::AssignedPod, ActionType::DELETE),
-            ClusterEventKind::new(EventResource::PersistentVolumeClaim, CLAIM),
-            ClusterEventKind::new(EventResource::PersistentVolume, ActionType::ADD),
+            ClusterEventKind::new(EventResource::CsiNode, ANY),
+            ClusterEventKind::new(EventResource::AssignedPod, COME_OR_GONE),
+            ClusterEventKind::new(EventResource::PersistentVolumeClaim, ANY),
+            ClusterEventKind::new(EventResource::PersistentVolume, COME_OR_GONE),
             ClusterEventKind::new(EventResource::VolumeAttachment, ActionType::DELETE),
         ];
         &EVENTS
@@ -248,9 +250,14 @@ impl EnqueueExtensions for NodeVolumeLimits {
             }
             (EventResource::PersistentVolumeClaim, Some(key)) if uses(pod, key) => true,
             (EventResource::PersistentVolumeClaim, Some(key)) => {
-                !change.event.action.intersects(ActionType::ADD) && counts() && is_bound(key)
+                let is_gone = change.event.action.intersects(ActionType::DELETE);
+                let is_new = change.event.action.intersects(ActionType::ADD);
+                counts() && (is_gone || !is_new && is_bound(key))
             }
-            (EventResource::PersistentVolume, Some(key)) => counts() && is_claimed(key),
+            (EventResource::PersistentVolume, Some(key)) => {
+                let is_gone = change.event.action.intersects(ActionType::DELETE);
+                counts() && (is_gone || is_claimed(key))
+            }
             (EventResource::VolumeAttachment, _) => counts(),
             _ => true,
         };

@@ -97,13 +97,14 @@ fn expected(plugin: &str) -> Option<Vec<(EventResource, ActionType)>> {
             (R::Node, A::ADD.or(A::DELETE)),
             (R::PersistentVolumeClaim, A::ADD),
         ],
-        // Upstream does not hear of nodes, and of claims and volumes only of new claims.
+        // Upstream does not hear of nodes, nor of pods that come, and of claims and volumes only of
+        // new claims.
         "NodeVolumeLimits" => vec![
             (R::Node, A::ADD),
-            (R::CsiNode, KEPT),
-            (R::AssignedPod, A::DELETE),
-            (R::PersistentVolumeClaim, KEPT),
-            (R::PersistentVolume, A::ADD),
+            (R::CsiNode, KEPT.or(A::DELETE)),
+            (R::AssignedPod, A::ADD.or(A::DELETE)),
+            (R::PersistentVolumeClaim, KEPT.or(A::DELETE)),
+            (R::PersistentVolume, A::ADD.or(A::DELETE)),
             (R::VolumeAttachment, A::DELETE),
         ],
         // Upstream does not hear of drivers that go.

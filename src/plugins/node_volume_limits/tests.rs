@@ -274,3 +274,31 @@ fn pods_are_tried_again_when_a_claim_gets_a_volume_of_another_driver() {
     assert!(!exceeds(&after));
     assert_eq!(hints(&after), [QueueingHint::Queue; 2]);
 }
+
+#[test]
+fn pods_are_tried_again_when_a_pod_comes_that_uses_the_same_volume() {
+    let pod_added = ClusterEventKind::new(EventResource::AssignedPod, ActionType::ADD);
+    for (same, hint) in [("b", QueueingHint::Queue), ("a", QueueingHint::Skip)] {
+        let cluster = cluster(Some(1))
+            .with_running(&with_claims("r", &["a"]).on("n"))
+            .with_running(&with_claims("s", &[same]).on("n"))
+            .with_pod(&with_claims("p", &["b"]));
+        assert_eq!(exceeds(&cluster), hint == QueueingHint::Skip);
+        let said = cluster.hint(&NodeVolumeLimits, pod_added, Some("n"), None);
+        assert_eq!(said, hint, "{same}");
+    }
+}
+
+#[test]
+fn pods_are_tried_again_when_what_counted_for_a_driver_is_gone() {
+    let gone = |resource| ClusterEventKind::new(resource, ActionType::DELETE);
+    let (claim, volume) = (ObjectKey::new("default", "u"), ObjectKey::new("", "v"));
+    let cluster = cluster(Some(1)).with_pod(&with_claims("p", &["a"]));
+    let hint = |event, key| cluster.hint(&NodeVolumeLimits, event, None, Some(key));
+    let queue = QueueingHint::Queue;
+    assert_eq!(
+        hint(gone(EventResource::PersistentVolumeClaim), &claim),
+        queue
+    );
+    assert_eq!(hint(gone(EventResource::PersistentVolume), &volume), queue);
+}
