@@ -35,7 +35,11 @@ fn order_of_extended_resources(record: &mut Value) {
 pub(crate) type Omission = fn(&Value) -> bool;
 
 /// All of them.
-pub(crate) const OMISSIONS: [Omission; 2] = [has_uncountable_amount, asks_for_less_than_nothing];
+pub(crate) const OMISSIONS: [Omission; 3] = [
+    has_uncountable_amount,
+    asks_for_less_than_nothing,
+    tells_no_capacity,
+];
 
 /// Amounts near and beyond what 64 bits hold: upstream's arithmetic wraps or gives 0, Bayplan's
 /// saturates.
@@ -79,6 +83,14 @@ fn asks_for_less_than_nothing(object: &Value) -> bool {
         && (is_negative(&spec["overhead"])
             || is_negative(&spec["resources"])
             || containers.any(|container| is_negative(&container["resources"])))
+}
+
+/// Storage of which only the largest volume is known: upstream panics when it scores a node for a
+/// volume that fits. For Bayplan such storage has no score.
+fn tells_no_capacity(object: &Value) -> bool {
+    object["kind"] == "CSIStorageCapacity"
+        && object["capacity"].is_null()
+        && !object["maximumVolumeSize"].is_null()
 }
 
 fn holds_uncountable(amounts: &Value) -> bool {
