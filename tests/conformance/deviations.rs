@@ -35,10 +35,11 @@ fn order_of_extended_resources(record: &mut Value) {
 pub(crate) type Omission = fn(&Value) -> bool;
 
 /// All of them.
-pub(crate) const OMISSIONS: [Omission; 3] = [
+pub(crate) const OMISSIONS: [Omission; 4] = [
     has_uncountable_amount,
     asks_for_less_than_nothing,
     tells_no_capacity,
+    grows_when_it_is_looked_at,
 ];
 
 /// Amounts near and beyond what 64 bits hold: upstream's arithmetic wraps or gives 0, Bayplan's
@@ -91,6 +92,25 @@ fn tells_no_capacity(object: &Value) -> bool {
     object["kind"] == "CSIStorageCapacity"
         && object["capacity"].is_null()
         && !object["maximumVolumeSize"].is_null()
+}
+
+/// A pod with requests of its own, overhead and a fraction of a binary unit (`0.5Gi`): upstream's
+/// `PodRequests` adds the overhead to the very number that the pod holds, again with every look. The
+/// API server writes whole numbers, so that only clusters from files have such pods.
+fn grows_when_it_is_looked_at(object: &Value) -> bool {
+    fn has_fraction(amounts: &Value) -> bool {
+        match amounts {
+            Value::Object(amounts) => amounts.values().any(has_fraction),
+            Value::Array(items) => items.iter().any(has_fraction),
+            Value::String(text) => text.contains('.') && text.ends_with('i'),
+            _ => false,
+        }
+    }
+    let spec = &object["spec"];
+    object["kind"] == "Pod"
+        && !spec["overhead"].is_null()
+        && !spec["resources"].is_null()
+        && (has_fraction(&spec["resources"]) || has_fraction(&spec["containers"]))
 }
 
 fn holds_uncountable(amounts: &Value) -> bool {
