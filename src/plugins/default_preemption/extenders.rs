@@ -50,7 +50,9 @@ pub(super) fn narrow<'a>(
         kept.extend(node.map(|node| as_told(node, &victims)));
     }
     if kept.is_empty() {
-        return Err(PostFilterVerdict::Rejected(rejection(REASON_NONE_LEFT)));
+        // Upstream lets an earlier nomination stand, which keeps room from others that the pod cannot
+        // have.
+        return Err(PostFilterVerdict::Hopeless(rejection(REASON_NONE_LEFT)));
     }
     Ok(kept)
 }

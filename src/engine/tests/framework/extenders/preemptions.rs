@@ -83,11 +83,16 @@ fn the_extender_names_the_victims() {
 
 #[test]
 fn nothing_may_be_left() {
-    let (nominated, message) = decided(&mut scene(false), Answer::Preempted(Candidates::new()));
-    assert_eq!(
-        (nominated, &*message),
-        (None, "preemption: no candidate node for preemption")
-    );
+    for earlier in [None, Some("b")] {
+        let mut driver = scene(false);
+        let pod = make_pod("p").priority(10).request("cpu", "1");
+        driver.pod(&pod.status(json!({"nominatedNodeName": earlier})));
+        let (nominated, message) = decided(&mut driver, Answer::Preempted(Candidates::new()));
+        assert_eq!(
+            (nominated, &*message),
+            (None, "preemption: no candidate node for preemption")
+        );
+    }
 }
 
 #[test]
