@@ -74,7 +74,7 @@ sim: prerequisites ## Run random histories of a cluster through the engine and a
 test: controlplane ## Run all tests, those against a real API server included
 	cargo test --locked
 	cargo test --locked --lib --no-default-features
-	@$(MAKE) --no-print-directory sim SEEDS=500 FIRST=1
+	@$(MAKE) --no-print-directory sim SEEDS=10000 FIRST=1
 	cd tests/controlplane && CGO_ENABLED=0 go test -trimpath -buildvcs=false -mod=readonly ./oracle
 
 lint: prerequisites ## Check formatting, lints, the library without its live part, and the documentation
