@@ -92,7 +92,9 @@ impl EnqueueExtensions for InterPodAffinity {
         const POD: ActionType = ActionType::ADD
             .or(ActionType::UPDATE_POD_LABEL)
             .or(ActionType::DELETE);
-        const NAMESPACE: ActionType = ActionType::ADD.or(ActionType::UPDATE);
+        const NAMESPACE: ActionType = ActionType::ADD
+            .or(ActionType::UPDATE)
+            .or(ActionType::DELETE);
         const NODE: ActionType = ActionType::ADD
             .or(ActionType::UPDATE_NODE_LABEL)
             .or(ActionType::DELETE);
@@ -162,7 +164,7 @@ fn relabelling_may_help(
         || terms::all_select(&affinity.required, pod, cluster)
 }
 
-/// Whether terms look at the labels of a namespace that are others now: own terms at those of any,
+/// Whether terms look at the labels of a namespace that are others now, or gone: own terms at those of any,
 /// terms of other pods at those of the pod's own. Upstream does not hear of namespaces.
 fn namespace_may_matter(
     affinity: &PodAffinity,

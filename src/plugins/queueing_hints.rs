@@ -137,7 +137,7 @@ fn expected(plugin: &str) -> Option<Vec<(EventResource, ActionType)>> {
             (R::AssignedPod, POD),
             (R::TargetPod, A::UPDATE_POD_LABEL),
             (R::Node, LABELS.or(A::DELETE)),
-            (R::Namespace, KEPT),
+            (R::Namespace, KEPT.or(A::DELETE)),
         ],
         "NodeDeclaredFeatures" => vec![
             (R::Node, A::ADD.or(A::UPDATE_NODE_DECLARED_FEATURE)),
@@ -419,11 +419,14 @@ fn the_last_of_a_kind_leaves_room_for_a_first_one() {
 #[test]
 fn affinity_hopes_for_labels_of_namespaces_that_terms_look_at() {
     let plugin = InterPodAffinity::new(&InterPodAffinityArgs::default());
-    let changed = ClusterEventKind::new(EventResource::Namespace, ActionType::UPDATE);
     let wakes = |cluster: &Cluster, name: &str| {
         let key = ObjectKey::new("", name);
-        let hint = cluster.hint(&plugin, changed, None, Some(&key));
-        hint == QueueingHint::Queue
+        let hints = [ActionType::UPDATE, ActionType::DELETE].map(|action| {
+            let changed = ClusterEventKind::new(EventResource::Namespace, action);
+            cluster.hint(&plugin, changed, None, Some(&key))
+        });
+        assert_eq!(hints[0], hints[1]);
+        hints[0] == QueueingHint::Queue
     };
     let cluster = zoned(&make_pod("p").spec(affinity_to("podAffinity", "web")));
     assert!(wakes(&cluster, "default"), "terms of others may look at it");
