@@ -4,7 +4,7 @@
 //! being copied. Their field numbers are those of `generated.proto` in k8s.io/api and
 //! k8s.io/apimachinery v0.37 and never change. What comes out equals what the JSON of the same
 //! object decodes to: a value that Go's JSON leaves out when it is empty is absent here too
-//! ([`omit_empty`]), while protobuf always carries it; what is a pointer in Go is an `Option`.
+//! (`omit_empty`), while protobuf always carries it; what is a pointer in Go is an `Option`.
 
 mod affinity;
 mod annotations;
