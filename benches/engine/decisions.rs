@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use bayplan::engine::Engine;
 use bayplan::engine::decision::Outcome;
-use bayplan::engine::effect::{EffectAction, EffectOutcome};
 use bayplan::engine::event::ClusterEvent;
 use bayplan::model::objects::Pod;
 
+use crate::bindings::carry_out;
 use crate::stopwatch::Stopwatch;
 use crate::workload::Workload;
 
@@ -96,21 +96,6 @@ fn decide(engine: &mut Engine) -> Measured {
     }
     measured.spent = ran.elapsed();
     measured
-}
-
-/// Takes the effects; bindings are carried out at once.
-pub(crate) fn carry_out(engine: &mut Engine) {
-    let effects = engine.drain_effects();
-    let bound: Vec<_> = effects
-        .filter(|effect| matches!(effect.action, EffectAction::Bind { .. }))
-        .map(|effect| effect.id)
-        .collect();
-    for id in bound {
-        let outcome = EffectOutcome::Done {
-            resource_version: None,
-        };
-        engine.handle(ClusterEvent::EffectCompleted { id, outcome });
-    }
 }
 
 /// What no scheduler can beat that looks at every node once.

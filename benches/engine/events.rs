@@ -13,8 +13,8 @@ use bayplan::model::objects::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::bindings::carry_out;
 use crate::cluster::{Nodes, RunningPods, Size};
-use crate::decisions::carry_out;
 use crate::profiled::decode;
 use crate::report::Table;
 use crate::stopwatch::Stopwatch;

@@ -18,6 +18,7 @@
 )]
 
 mod arguments;
+mod bindings;
 mod cluster;
 mod decisions;
 mod events;

@@ -13,6 +13,8 @@
     reason = "it reads UPDATE from the environment"
 )]
 
+#[path = "../engine/bindings.rs"]
+mod bindings;
 #[path = "../engine/cluster.rs"]
 #[allow(dead_code, reason = "shared with the bench of the engine")]
 mod cluster;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bayplan::engine::Engine;
-use bayplan::engine::effect::{EffectAction, EffectOutcome};
 use bayplan::engine::event::ClusterEvent;
 use bayplan::model::objects::{Node, Pod};
 
+use crate::bindings::carry_out;
 use crate::cluster::{self, Nodes, RunningPods, Size};
 use crate::workload::Workload;
 
@@ -145,20 +145,6 @@ fn counted_operation(mut prepared: Prepared) -> Engine {
         carry_out(&mut prepared.engine);
     }
     prepared.engine
-}
-
-fn carry_out(engine: &mut Engine) {
-    let effects = engine.drain_effects();
-    let bound: Vec<_> = effects
-        .filter(|effect| matches!(effect.action, EffectAction::Bind { .. }))
-        .map(|effect| effect.id)
-        .collect();
-    for id in bound {
-        let outcome = EffectOutcome::Done {
-            resource_version: None,
-        };
-        engine.handle(ClusterEvent::EffectCompleted { id, outcome });
-    }
 }
 
 impl Fixture {

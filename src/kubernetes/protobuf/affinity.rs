@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1 as api;
 use prost::Message;
 
-use crate::kubernetes::protobuf::selector::LabelSelector;
+use crate::kubernetes::protobuf::selector::{LabelSelector, SelectorRequirement};
 use crate::kubernetes::protobuf::{each, omit_empty};
 
 #[derive(Clone, PartialEq, Message)]
@@ -33,19 +33,9 @@ struct NodeSelector {
 #[derive(Clone, PartialEq, Message)]
 struct NodeSelectorTerm {
     #[prost(message, repeated, tag = "1")]
-    match_expressions: Vec<NodeSelectorRequirement>,
+    match_expressions: Vec<SelectorRequirement>,
     #[prost(message, repeated, tag = "2")]
-    match_fields: Vec<NodeSelectorRequirement>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct NodeSelectorRequirement {
-    #[prost(string, tag = "1")]
-    key: String,
-    #[prost(string, tag = "2")]
-    operator: String,
-    #[prost(string, repeated, tag = "3")]
-    values: Vec<String>,
+    match_fields: Vec<SelectorRequirement>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -127,8 +117,8 @@ impl From<NodeSelectorTerm> for api::NodeSelectorTerm {
     }
 }
 
-impl From<NodeSelectorRequirement> for api::NodeSelectorRequirement {
-    fn from(requirement: NodeSelectorRequirement) -> Self {
+impl From<SelectorRequirement> for api::NodeSelectorRequirement {
+    fn from(requirement: SelectorRequirement) -> Self {
         Self {
             key: requirement.key,
             operator: requirement.operator,

@@ -12,17 +12,18 @@ pub(super) struct LabelSelector {
     #[prost(btree_map = "string, string", tag = "1")]
     match_labels: BTreeMap<String, String>,
     #[prost(message, repeated, tag = "2")]
-    match_expressions: Vec<LabelSelectorRequirement>,
+    match_expressions: Vec<SelectorRequirement>,
 }
 
+/// `LabelSelectorRequirement` and `NodeSelectorRequirement`, which are alike.
 #[derive(Clone, PartialEq, Message)]
-struct LabelSelectorRequirement {
+pub(super) struct SelectorRequirement {
     #[prost(string, tag = "1")]
-    key: String,
+    pub(super) key: String,
     #[prost(string, tag = "2")]
-    operator: String,
+    pub(super) operator: String,
     #[prost(string, repeated, tag = "3")]
-    values: Vec<String>,
+    pub(super) values: Vec<String>,
 }
 
 impl From<LabelSelector> for api::LabelSelector {
@@ -34,8 +35,8 @@ impl From<LabelSelector> for api::LabelSelector {
     }
 }
 
-impl From<LabelSelectorRequirement> for api::LabelSelectorRequirement {
-    fn from(requirement: LabelSelectorRequirement) -> Self {
+impl From<SelectorRequirement> for api::LabelSelectorRequirement {
+    fn from(requirement: SelectorRequirement) -> Self {
         Self {
             key: requirement.key,
             operator: requirement.operator,
