@@ -11,10 +11,12 @@ ARG COMMIT=""
 WORKDIR /src
 COPY . .
 # Dependencies are compiled once: both caches outlive the build. What is in a cache is in no layer,
-# so the binary is copied out in the same step.
+# so the binary is copied out in the same step. jemalloc takes the page size of the machine that
+# builds, but kernels for ARM have pages of up to 64 KiB.
 RUN --mount=type=cache,id=bayplan-registry-${TARGETARCH},target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,id=bayplan-target-${TARGETARCH},target=/src/target,sharing=locked \
-    BAYPLAN_COMMIT="${COMMIT}" make release \
+    if [ "${TARGETARCH}" = arm64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi \
+    && BAYPLAN_COMMIT="${COMMIT}" make release \
     && install -D target/release/bayplan /out/bayplan
 
 # glibc and libgcc of the Debian that it was built on, and nothing else: no shell, no packages.
