@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bayplan::kubernetes::barrier;
 use bayplan::kubernetes::clock::Clock;
+use bayplan::kubernetes::leadership::Leadership;
 use bayplan::kubernetes::leadership::elector::{Loss, Outcome};
 use bayplan::kubernetes::leadership::heartbeat::Heartbeat;
 use bayplan::kubernetes::leadership::settings::{ElectionSettings, new_identity};
@@ -191,6 +192,7 @@ fn follow_one<K: Streamed>(client: &Client, progress: &WatchProgress) {
         client: client.clone(),
         timeout: Duration::from_secs(200),
         lists: asked,
+        leadership: Leadership::always(),
         progress: progress.clone(),
         metrics: Metrics::default().watches,
         clock: Clock::system(),

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A standby takes in everything and decides nothing. A new leader decides nothing before its
-//! barrier: what earlier leaders have written must have been seen.
+//! barrier: what earlier leaders have written must have been seen. Lists that the leader itself has
+//! asked for, as the first replica of a cluster does, have all of that.
 
 mod inputs;
 mod recovery;
@@ -263,8 +264,12 @@ impl Driver {
             }
             Phase::Standby if leads => {
                 info!("leading: waiting until the watches have caught up");
-                let (dispatcher, barrier) =
-                    (self.config.dispatcher.clone(), (self.config.barrier)());
+                let dispatcher = self.config.dispatcher.clone();
+                let barrier = if self.inputs.are_listed_by_leader() {
+                    Box::pin(std::future::ready(Ok(())))
+                } else {
+                    (self.config.barrier)()
+                };
                 self.phase = Phase::CatchingUp(tokio::spawn(async move {
                     // What an engine before a panic has begun would be bound behind the barrier.
                     dispatcher.wait_until_idle().await;

@@ -283,6 +283,7 @@ fn spawn_all(
         client: clients.reads.clone(),
         timeout: watch_timeout,
         lists: lists.subscribe(),
+        leadership: leadership.clone(),
         progress: progress.clone(),
         metrics: metrics.watches.clone(),
         clock: clock.clone(),

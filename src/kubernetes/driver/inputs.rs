@@ -38,14 +38,21 @@ struct Input {
     events: mpsc::Receiver<StreamEvent>,
     /// The last list that was told whole.
     list: Option<u64>,
+    /// Whether this replica led before that was asked for.
+    is_led: bool,
 }
 
 impl Input {
     fn note(&mut self, event: StreamEvent) -> ClusterEvent {
         match event {
             StreamEvent::Object(event) => event,
-            StreamEvent::Listed { event, list } => {
+            StreamEvent::Listed {
+                event,
+                list,
+                is_led,
+            } => {
                 self.list = Some(list);
+                self.is_led = is_led;
                 event
             }
         }
@@ -67,7 +74,11 @@ impl Inputs {
         completions: mpsc::UnboundedReceiver<Completion>,
         profiles: watch::Receiver<Option<Arc<Vec<RunningProfile>>>>,
     ) -> Self {
-        let input = |events| Input { events, list: None };
+        let input = |events| Input {
+            events,
+            list: None,
+            is_led: false,
+        };
         Self {
             nodes: input(nodes),
             pods: input(pods),
@@ -89,6 +100,15 @@ impl Inputs {
             && self.pods.list == list
             && self.listed_synced.len() == LISTED_KINDS
             && self.profiles_seen
+    }
+
+    /// Whether the first lists of nodes and pods were asked for when this replica led already: a
+    /// consistent read has all that earlier leaders have written. Later lists may lack what this
+    /// replica itself has begun to write.
+    pub(super) fn are_listed_by_leader(&self) -> bool {
+        [&self.nodes, &self.pods]
+            .iter()
+            .all(|input| input.list == Some(0) && input.is_led)
     }
 
     /// Asks for all nodes and pods once more.

@@ -27,8 +27,14 @@ use crate::kubernetes::protobuf::{
 use crate::kubernetes::watch::guard::{Guard, Unreadable};
 use crate::kubernetes::watch_progress::WatchProgress;
 
-/// Objects of a page, as client-go's pager and kube-runtime's watcher ask for.
+/// Objects of the first page, as client-go's pager and kube-runtime's watcher ask for.
 const PAGE_SIZE: u32 = 500;
+/// Objects of a later page, if those of the page before are small: what the API server itself asks
+/// etcd for at most (`maxLimit` in `apiserver/pkg/storage/etcd3`).
+const PAGE_SIZE_MAX: u32 = 10_000;
+/// What a later page may have in bytes, with more objects than the first one. A page is held until
+/// all of it is told; what the API server spends on each page no longer matters in ones so large.
+const PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// What the API server gives a request that is no watch (`--request-timeout`).
 const ANSWER_LIMIT: Duration = Duration::from_mins(1);
 /// A watch is ended by the API server; one that is not ended in time is given up so much later.
@@ -159,7 +165,7 @@ impl<K: Protobuf + Resource<DynamicType = ()>> ListWatch<K> {
         loop {
             match std::mem::take(&mut self.state) {
                 State::Empty => {
-                    let page = self.resource.page(None).await?;
+                    let page = self.resource.page(None, PAGE_SIZE).await?;
                     self.state = State::Listing { page, told: 0 };
                     return Ok(Event::Init);
                 }
@@ -170,12 +176,13 @@ impl<K: Protobuf + Resource<DynamicType = ()>> ListWatch<K> {
                         self.state = State::Listing { page, told };
                         return Ok(Event::InitApply(object));
                     }
+                    let limit = next_page_size(&page);
                     let Some(token) = page.next else {
                         let version = page.resource_version;
                         self.state = State::Listed { version };
                         return Ok(Event::InitDone);
                     };
-                    let page = self.resource.page(Some(token)).await?;
+                    let page = self.resource.page(Some(token), limit).await?;
                     self.state = State::Listing { page, told: 0 };
                 }
                 State::Listed { version } => {
@@ -232,8 +239,8 @@ impl<K: Protobuf + Resource<DynamicType = ()>> WatchedResource<K> {
         self.progress.begin(&self.path, version);
     }
 
-    async fn page(&self, token: Option<String>) -> Result<Page, ListWatchError> {
-        let mut asked = ListParams::default().limit(PAGE_SIZE);
+    async fn page(&self, token: Option<String>, limit: u32) -> Result<Page, ListWatchError> {
+        let mut asked = ListParams::default().limit(limit);
         asked.continue_token = token;
         let request = Request::new(&*self.path).list(&asked);
         let request = request.map_err(|error| self.no_request(error))?;
@@ -379,6 +386,15 @@ impl<K: Protobuf + Resource<DynamicType = ()>> WatchedResource<K> {
             reason,
         }
     }
+}
+
+/// How many objects fit into the next page if they are as large as those of this one.
+fn next_page_size(page: &Page) -> u32 {
+    let bytes: usize = page.items.iter().map(Bytes::len).sum();
+    let fit = PAGE_BYTES * page.items.len() / bytes.max(1);
+    u32::try_from(fit)
+        .unwrap_or(u32::MAX)
+        .clamp(PAGE_SIZE, PAGE_SIZE_MAX)
 }
 
 fn guarded<K: Protobuf>(message: &Bytes) -> Guard<K> {

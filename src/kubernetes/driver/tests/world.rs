@@ -145,17 +145,19 @@ pub(super) struct Feed<K> {
     events: mpsc::Sender<StreamEvent>,
     objects: Arc<Mutex<BTreeMap<String, K>>>,
     lists: watch::Receiver<u64>,
+    is_led: bool,
 }
 
 impl<K: Streamed> Feed<K> {
     /// Lists again whenever it is asked to.
-    fn new(lists: watch::Receiver<u64>) -> (Self, mpsc::Receiver<StreamEvent>) {
+    fn new(lists: watch::Receiver<u64>, is_led: bool) -> (Self, mpsc::Receiver<StreamEvent>) {
         let (events, receiver) = mpsc::channel(64);
         let objects = Arc::default();
         let feed = Self {
             events,
             objects,
             lists,
+            is_led,
         };
         let mut lister = feed.clone();
         tokio::spawn(async move {
@@ -179,7 +181,12 @@ impl<K: Streamed> Feed<K> {
         for object in objects {
             self.tell(K::applied(Arc::new(object))).await;
         }
-        let listed = StreamEvent::Listed { event, list };
+        let is_led = self.is_led;
+        let listed = StreamEvent::Listed {
+            event,
+            list,
+            is_led,
+        };
         self.events.send(listed).await.unwrap();
     }
 
@@ -276,9 +283,19 @@ fn writers(
 impl World {
     /// With these nodes and pods, scheduling.
     pub(super) async fn new(nodes: &[NodeBuilder], pods: &[PodBuilder]) -> Self {
+        Self::start(nodes, pods, true, false).await
+    }
+
+    /// With these nodes and pods; barriers may be passed, and the lists asked for by the leader.
+    pub(super) async fn start(
+        nodes: &[NodeBuilder],
+        pods: &[PodBuilder],
+        barrier: bool,
+        is_led: bool,
+    ) -> Self {
         let (clock, leadership) = (Clock::steady(), Leadership::always());
         let (answering, answers) = watch::channel(true);
-        let (barrier, passed) = watch::channel(true);
+        let (barrier, passed) = watch::channel(barrier);
         let api = Api {
             calls: Arc::default(),
             answers,
@@ -286,8 +303,8 @@ impl World {
         let metrics = Metrics::default();
         let (dispatcher, completions, sink) = writers(&api, &metrics, &leadership, &clock);
         let lists = watch::Sender::new(0);
-        let (node_feed, node_input) = Feed::new(lists.subscribe());
-        let (pod_feed, pod_input) = Feed::new(lists.subscribe());
+        let (node_feed, node_input) = Feed::new(lists.subscribe(), is_led);
+        let (pod_feed, pod_input) = Feed::new(lists.subscribe(), is_led);
         let (listed, listed_input) = mpsc::channel(64);
         for event in empty_lists() {
             listed.send(event).await.unwrap();

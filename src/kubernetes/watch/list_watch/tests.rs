@@ -216,7 +216,7 @@ async fn pages_are_told_object_by_object_and_the_watch_goes_on_from_there() {
     assert_eq!(watched.reached(), "10", "whoever handles events advances");
     let queries = watched.requests();
     assert_eq!(queries[0], "limit=500");
-    assert_eq!(queries[1], "limit=500&continue=more");
+    assert_eq!(queries[1], "limit=10000&continue=more");
     for part in [
         "watch=true",
         "timeoutSeconds=200",
@@ -228,6 +228,25 @@ async fn pages_are_told_object_by_object_and_the_watch_goes_on_from_there() {
             "{queries:?}"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_has_as_many_objects_as_fit_into_4_mib_but_never_fewer_than_the_first() {
+    let large = |bytes| [pod("a", "1"), field(15, &vec![0; bytes])].concat();
+    let mut watched = Watched::new(vec![
+        page("10", "b", &[large(2_000), large(2_000), large(2_000)]),
+        page("10", "c", &[large(16_000)]),
+        page("10", "d", &[]),
+        page("10", "", &[]),
+    ]);
+    watched.next(6).await;
+    let wanted = [
+        "limit=500",
+        "limit=2068&continue=b",
+        "limit=500&continue=c",
+        "limit=500&continue=d",
+    ];
+    assert_eq!(watched.requests()[..4], wanted);
 }
 
 #[tokio::test(start_paused = true)]
