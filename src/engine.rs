@@ -55,6 +55,7 @@ use crate::engine::observer::{CycleObserver, NoObserver, ObservedPoint, StatusCo
 use crate::engine::profiles::Profiles;
 use crate::engine::queue::{IncomingPods, Place, QueueConfig, SchedulingQueue};
 use crate::engine::suspensions::Suspensions;
+use crate::model::map::{LookupMap, new_lookup_map};
 use crate::model::pod_info::{PodKey, PodUid};
 use crate::model::symbols::Symbols;
 use crate::model::timestamp::Timestamp;
@@ -84,7 +85,7 @@ pub struct Engine {
     effects: Effects,
     /// Every pod that is in the queue, on its way or on a node, by name: a new UID under a known
     /// name means that the old pod is gone.
-    known: BTreeMap<PodKey, PodUid>,
+    known: LookupMap<PodKey, PodUid>,
     /// Where in the order of nodes the next search begins (`nextStartNodeIndex`).
     next_start: usize,
     suspensions: Suspensions,
@@ -173,7 +174,7 @@ impl Engine {
             profiles: Profiles::default(),
             bindings: Bindings::default(),
             effects: Effects::default(),
-            known: BTreeMap::new(),
+            known: new_lookup_map(config.seed),
             next_start: 0,
             suspensions: Suspensions::default(),
             quarantine: Quarantine::default(),

@@ -21,6 +21,7 @@ pub mod pod_class;
 pub mod pod_info;
 pub mod pod_volume;
 pub mod quantity;
+mod recent_classes;
 pub mod requests;
 pub mod resources;
 pub(crate) mod shared_texts;

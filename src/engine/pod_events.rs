@@ -32,7 +32,8 @@ impl Engine {
         let is_listed = |uid: &PodUid| uids.binary_search(uid).is_ok();
         self.quarantine.retain_pods(is_listed);
         let gone = self.known.iter().filter(|(_, uid)| !is_listed(uid));
-        let gone: Vec<_> = gone.map(|(key, uid)| (key.clone(), uid.clone())).collect();
+        let mut gone: Vec<_> = gone.map(|(key, uid)| (key.clone(), uid.clone())).collect();
+        gone.sort_unstable();
         for (key, uid) in gone {
             self.activity = Some(Activity::TakingInPod(key, uid.clone()));
             self.delete_pod(&uid);

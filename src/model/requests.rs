@@ -134,6 +134,9 @@ fn effective_pod_level(pod: &Pod, spec: &ResourceList) -> Result<Amounts, Invali
 /// The greatest of the sums of spec, allocated and actual (`AggregateContainerRequests`).
 fn container_requests(pod: &Pod, defaults: &Amounts) -> Result<Amounts, InvalidQuantity> {
     let infeasible = is_resize_infeasible(pod);
+    if !infeasible && has_no_grants(pod) {
+        return sum_of_containers(pod, defaults, |container, _| &container.resources.requests);
+    }
     let granted_to_pod =
         pod.status.resources.as_ref().filter(|actual| {
             !actual.requests.is_empty() && !pod.status.allocated_resources.is_empty()
@@ -166,8 +169,16 @@ fn container_requests(pod: &Pod, defaults: &Amounts) -> Result<Amounts, InvalidQ
     Ok(requests)
 }
 
+/// Whether the status says nothing of resources, as that of a pod that no kubelet has seen.
+fn has_no_grants(pod: &Pod) -> bool {
+    let status = &pod.status;
+    status.resources.is_none()
+        && status.container_statuses.is_empty()
+        && status.init_container_statuses.is_empty()
+}
+
 /// A resize that the node can never grant: the spec does not count (`IsPodResizeInfeasible`).
-fn is_resize_infeasible(pod: &Pod) -> bool {
+pub(super) fn is_resize_infeasible(pod: &Pod) -> bool {
     pod.status
         .conditions
         .iter()

@@ -14,6 +14,7 @@ use crate::model::node_class::{HOSTNAME_LABEL, NodeClass};
 use crate::model::objects::{Node, Pod};
 use crate::model::pod_class::{InvalidPod, PodClass};
 use crate::model::pod_info::{PodInfo, PodKey, PodUid, ReportedCondition};
+use crate::model::recent_classes::{ClassUse, RecentClasses};
 use crate::model::shared_texts::SharedTexts;
 use crate::model::symbols::{HeldSymbols, Symbol, Symbols};
 use crate::model::timestamp::Timestamp;
@@ -58,6 +59,7 @@ pub struct Vocabulary {
     label_sets: Interned<PodLabels>,
     node_classes: Interned<NodeClass>,
     texts: SharedTexts,
+    recent_classes: RecentClasses,
     hostname: Symbol,
     held: HeldSymbols,
 }
@@ -96,6 +98,7 @@ impl Vocabulary {
             label_sets: Interned::new(seed),
             node_classes: Interned::new(seed),
             texts: SharedTexts::new(seed),
+            recent_classes: RecentClasses::default(),
             hostname,
             held,
         }
@@ -190,6 +193,24 @@ impl Vocabulary {
 
     /// Compiles a pod, taking references that [`Self::release_pod`] gives back.
     pub fn compile_pod(&mut self, pod: &Pod) -> Result<PodInfo, InvalidPod> {
+        let class = self.acquire_pod_class(pod)?;
+        let mut scope = self.symbols.scope();
+        let labels = PodLabels {
+            namespace: scope.intern(pod.metadata.namespace.as_deref().unwrap_or_default()),
+            labels: LabelSet::compile(pod.metadata.labels.as_ref(), &mut scope),
+        };
+        let held = scope.finish();
+        let labels = LabelSetId(self.label_sets.acquire(labels, held, &mut self.symbols));
+        Ok(pod_info(pod, class, labels, &mut self.texts))
+    }
+
+    /// Takes a reference to the class of a pod.
+    fn acquire_pod_class(&mut self, pod: &Pod) -> Result<PodClassId, InvalidPod> {
+        let recent = self.recent_classes.find(pod);
+        if let Some(class) = recent.filter(|class| self.pod_classes.is_live(class)) {
+            self.pod_classes.share(class.id);
+            return Ok(PodClassId(class.id));
+        }
         let mut scope = self.symbols.scope();
         let class = match PodClass::compile(pod, &mut scope) {
             Ok(class) => class,
@@ -199,15 +220,10 @@ impl Vocabulary {
             }
         };
         let held = scope.finish();
-        let class = PodClassId(self.pod_classes.acquire(class, held, &mut self.symbols));
-        let mut scope = self.symbols.scope();
-        let labels = PodLabels {
-            namespace: scope.intern(pod.metadata.namespace.as_deref().unwrap_or_default()),
-            labels: LabelSet::compile(pod.metadata.labels.as_ref(), &mut scope),
-        };
-        let held = scope.finish();
-        let labels = LabelSetId(self.label_sets.acquire(labels, held, &mut self.symbols));
-        Ok(pod_info(pod, class, labels, &mut self.texts))
+        let id = self.pod_classes.acquire(class, held, &mut self.symbols);
+        let serial = self.pod_classes.entry(id).serial;
+        self.recent_classes.note(pod, ClassUse { id, serial });
+        Ok(PodClassId(id))
     }
 
     /// Takes another reference to what `pod` uses.
@@ -327,6 +343,12 @@ impl<T: Eq + Hash> Interned<T> {
         self.entries[id as usize]
             .as_mut()
             .expect("an id in use must have an entry")
+    }
+
+    /// Whether the number is still used for the same value.
+    fn is_live(&self, of: &ClassUse) -> bool {
+        let entry = self.entries.get(of.id as usize).and_then(Option::as_ref);
+        entry.is_some_and(|entry| entry.serial == of.serial)
     }
 
     fn references(&self) -> impl Iterator<Item = (u32, u32)> + '_ {

@@ -199,6 +199,35 @@ pub struct Volume {
     pub image: Option<ImageVolumeSource>,
 }
 
+impl Volume {
+    /// Whether it has a source that ties the pod to a place or counts on a node.
+    pub fn has_source(&self) -> bool {
+        let Self {
+            name: _,
+            persistent_volume_claim,
+            ephemeral,
+            gce_persistent_disk,
+            aws_elastic_block_store,
+            rbd,
+            iscsi,
+            azure_disk,
+            cinder,
+            portworx_volume,
+            image,
+        } = self;
+        persistent_volume_claim.is_some()
+            || ephemeral.is_some()
+            || gce_persistent_disk.is_some()
+            || aws_elastic_block_store.is_some()
+            || rbd.is_some()
+            || iscsi.is_some()
+            || azure_disk.is_some()
+            || cinder.is_some()
+            || portworx_volume.is_some()
+            || image.is_some()
+    }
+}
+
 /// A reference to a claim.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
