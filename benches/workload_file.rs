@@ -108,3 +108,14 @@ pub(crate) fn pod(
     }
     pod
 }
+
+/// What an API server wants of such a pod as well: its scheduler, and images.
+#[allow(dead_code, reason = "the engine alone needs less")]
+pub(crate) fn as_posted(mut pod: Value, scheduler: &str) -> Vec<u8> {
+    pod["spec"]["schedulerName"] = scheduler.into();
+    let containers = pod["spec"]["containers"].as_array_mut();
+    for container in containers.into_iter().flatten() {
+        container["image"] = "c".into();
+    }
+    pod.to_string().into_bytes()
+}

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use k8s_openapi::api::core::v1::Node;
 use kube::Client;
 use serde_json::json;
 
@@ -57,15 +58,7 @@ impl Arena {
             .service_account_kubeconfig(NAMESPACE, RELEASE)
             .await?;
         let account = kubeconfig::client(&path).await?;
-        let all = (0..nodes).map(|number| {
-            make_node(&node_name(number))
-                .label(
-                    "topology.kubernetes.io/zone",
-                    &format!("zone-{}", number % ZONES),
-                )
-                .allocatable("memory", "32Gi")
-                .build()
-        });
+        let all = (0..nodes).map(|number| node(&node_name(number), number));
         create::nodes(&admin, all.collect()).await?;
         Ok(Self {
             controllers: None,
@@ -170,6 +163,17 @@ impl Arena {
         drop(self.controllers);
         self.control_plane.stop()
     }
+}
+
+/// A node of 4 CPUs and 32 GiB in the zone that number has.
+pub(crate) fn node(name: &str, number: usize) -> Node {
+    make_node(name)
+        .label(
+            "topology.kubernetes.io/zone",
+            &format!("zone-{}", number % ZONES),
+        )
+        .allocatable("memory", "32Gi")
+        .build()
 }
 
 /// The name of a node.

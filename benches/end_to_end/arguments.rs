@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use crate::contestant::Contestant;
+use crate::words::{self, number};
 
 /// Workloads of the default set: those of `scheduler_perf` that kube-scheduler is known for.
 const DEFAULT_WORKLOADS: [&str; 7] = [
@@ -66,10 +67,7 @@ impl Arguments {
             output: root.join("target/bench"),
         };
         let (mut running, mut chosen) = (None, None);
-        for word in words.iter().filter(|word| !word.starts_with("--")) {
-            let (name, value) = word
-                .split_once('=')
-                .with_context(|| format!("{word:?} is no name=value"))?;
+        for (name, value) in words::pairs(words)? {
             match name {
                 "nodes" => this.nodes = number(name, value)?,
                 "pods" => this.pods = number(name, value)?,
@@ -134,11 +132,4 @@ fn contestants(value: &str) -> anyhow::Result<Vec<Contestant>> {
 fn words_of(value: &str) -> Vec<String> {
     let words = value.split([' ', ',']).filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()
-}
-
-fn number<T: std::str::FromStr>(name: &str, value: &str) -> anyhow::Result<T> {
-    value
-        .parse()
-        .ok()
-        .with_context(|| format!("{name}={value:?} must be a number"))
 }

@@ -1,9 +1,7 @@
 //! Who binds the pods.
 
-use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Context;
 use serde::Serialize;
 use serde_json::json;
 
@@ -87,18 +85,6 @@ impl Scheduler {
     /// What it has used so far.
     pub(crate) fn usage(&self) -> anyhow::Result<Usage> {
         self.0.usage()
-    }
-
-    /// What it holds now, in bytes.
-    pub(crate) fn resident(&self) -> anyhow::Result<u64> {
-        let path = format!("/proc/{}/status", self.0.id());
-        let status = std::fs::read_to_string(Path::new(&path))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kibibytes: u64 = line
-            .and_then(|rest| rest.split_whitespace().next())
-            .with_context(|| format!("no VmRSS in {path}"))?
-            .parse()?;
-        Ok(kibibytes * 1024)
     }
 
     /// Fails with the last words of a scheduler that has ended.

@@ -28,8 +28,10 @@ mod contestant;
 #[path = "../../tests/harness/mod.rs"]
 mod harness;
 mod measurement;
+mod output;
 mod report;
 mod requests;
+mod words;
 mod workload;
 #[path = "../workload_file.rs"]
 mod workload_file;

@@ -130,7 +130,7 @@ impl Course<'_> {
         drop(churn);
         if let Some(scheduler) = scheduler {
             tokio::time::sleep(REST).await;
-            measurement.steady_rss = Some(scheduler.resident()?);
+            measurement.steady_rss = Some(scheduler.usage()?.rss);
             if measurement.bound == pods {
                 measurement.latency = self.arrive(namespace, &bindings, pods).await?;
             }

@@ -4,15 +4,14 @@ mod goals;
 mod markdown;
 mod svg;
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::contestant::Contestant;
 use crate::measurement::Measurement;
+use crate::output;
 
 /// All measurements of a run.
 pub(crate) struct Report {
@@ -55,14 +54,7 @@ impl Report {
             ("md", self.markdown()),
             ("svg", svg::bars(&self.rows())),
         ];
-        fs::create_dir_all(folder)
-            .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
-        for (extension, text) in files {
-            let path = folder.join(format!("end-to-end.{extension}"));
-            fs::write(&path, text)
-                .with_context(|| format!("{} cannot be written", path.display()))?;
-        }
-        Ok(())
+        output::write(folder, "end-to-end", &files)
     }
 
     fn rows(&self) -> Vec<Row<'_>> {

@@ -40,23 +40,33 @@ pub(crate) async fn exchange(
 
 /// POSTs, trying again while the server is busy. What exists already is fine.
 pub(crate) async fn post(client: &Client, path: &str, body: Bytes) -> anyhow::Result<()> {
+    let request = http::Request::post(path)
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(body)?;
+    insist(client, request, http::StatusCode::CONFLICT).await
+}
+
+/// Sends until the server is not busy. `fine` is as good as success.
+pub(crate) async fn insist(
+    client: &Client,
+    request: http::Request<Bytes>,
+    fine: http::StatusCode,
+) -> anyhow::Result<()> {
+    let (method, uri) = (request.method().clone(), request.uri().clone());
     for _ in 0..ATTEMPTS {
-        let request = http::Request::post(path)
-            .header(http::header::CONTENT_TYPE, "application/json")
-            .body(body.clone())?;
-        let (status, answer) = exchange(client, request).await?;
-        if status.is_success() || status == http::StatusCode::CONFLICT {
+        let (status, answer) = exchange(client, request.clone()).await?;
+        if status.is_success() || status == fine {
             return Ok(());
         }
         if !(status.is_server_error() || status == http::StatusCode::TOO_MANY_REQUESTS) {
             bail!(
-                "POST {path} gave {status}: {}",
+                "{method} {uri} gave {status}: {}",
                 String::from_utf8_lossy(&answer)
             );
         }
         tokio::time::sleep(PAUSE).await;
     }
-    bail!("POST {path}: the API server was busy {ATTEMPTS} times")
+    bail!("{method} {uri}: the API server was busy {ATTEMPTS} times")
 }
 
 /// DELETEs whatever is there.

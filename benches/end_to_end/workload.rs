@@ -200,16 +200,8 @@ fn pod(
     scheduler: &str,
 ) -> Vec<u8> {
     let node = node_name(number % nodes);
-    let mut pod = workload_file::pod(template, name, number, &node, namespace);
-    pod["spec"]["schedulerName"] = scheduler.into();
-    for container in pod["spec"]["containers"]
-        .as_array_mut()
-        .into_iter()
-        .flatten()
-    {
-        container["image"] = "c".into();
-    }
-    pod.to_string().into_bytes()
+    let pod = workload_file::pod(template, name, number, &node, namespace);
+    workload_file::as_posted(pod, scheduler)
 }
 
 /// Where objects like this one are.

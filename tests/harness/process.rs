@@ -46,6 +46,8 @@ impl Signal {
 pub(crate) struct Usage {
     /// User and system time of all its threads, in steps of 10 ms.
     pub(crate) cpu: Duration,
+    /// The resident set now, in bytes.
+    pub(crate) rss: u64,
     /// The largest resident set so far, in bytes.
     pub(crate) peak_rss: u64,
 }
@@ -169,17 +171,19 @@ impl Process {
         Ok(())
     }
 
-    /// CPU time and peak memory of the running process, from `/proc`. Both are gone once it has
-    /// ended, so read them before.
+    /// CPU time and memory of the running process, from `/proc`. They are gone once it has ended,
+    /// so read them before.
     pub(crate) fn usage(&self) -> anyhow::Result<Usage> {
         let folder = PathBuf::from(format!("/proc/{}", self.id()));
         let read = |file: &str| {
             fs::read_to_string(folder.join(file))
                 .with_context(|| format!("{} has no /proc/{}/{file}", self.name, self.id()))
         };
+        let status = read("status")?;
         Ok(Usage {
             cpu: cpu_time(&read("stat")?)?,
-            peak_rss: peak_rss(&read("status")?)?,
+            rss: memory(&status, "VmRSS:")?,
+            peak_rss: memory(&status, "VmHWM:")?,
         })
     }
 
@@ -223,12 +227,12 @@ fn cpu_time(stat: &str) -> anyhow::Result<Duration> {
     Ok(Duration::from_millis(milliseconds))
 }
 
-/// `VmHWM`, in kibibytes there.
-fn peak_rss(status: &str) -> anyhow::Result<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+/// A line of `/proc/PID/status` that is in kibibytes there.
+fn memory(status: &str, name: &str) -> anyhow::Result<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kibibytes: u64 = line
         .and_then(|rest| rest.split_whitespace().next())
-        .context("no VmHWM in /proc status")?
+        .with_context(|| format!("no {name} in /proc status"))?
         .parse()?;
     Ok(kibibytes * 1024)
 }
