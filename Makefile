@@ -2,7 +2,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: bench bench-engine conformance demo differential help instructions sim storm prerequisites controlplane build test lint deny crds release
+.PHONY: bench bench-engine conformance demo differential help instructions sim soak storm prerequisites controlplane build test lint deny crds release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,11 @@ bench: controlplane release ## Measure schedulers end to end [NODES=5000 RUNNING
 	@cargo run --quiet --locked --profile load --example end_to_end -- \
 	  binary=target/release/bayplan $(call given,NODES,nodes=) \
 	  $(call given,RUNNING,running=) $(if $(WORKLOADS),"workloads=$(WORKLOADS)") $(BENCH)
+
+soak: controlplane release ## Watch memory over an hour of churn [MINUTES=60 NODES=1000 RUNNING=10000 RATE=20]
+	@cargo run --quiet --locked --profile load --example soak -- \
+	  binary=target/release/bayplan $(call given,MINUTES,minutes=) $(call given,NODES,nodes=) \
+	  $(call given,RUNNING,running=) $(call given,RATE,rate=)
 
 bench-engine: prerequisites ## Measure the engine alone [SIZES="5000x30 1000000x2" SECTIONS="decisions events memory growth" WORKLOADS=]
 	cargo bench --locked --no-default-features --bench engine -- \
