@@ -39,8 +39,9 @@ use crate::model::pod_info::{PodKey, PodUid};
 const IN_FLIGHT: usize = 32;
 /// Effects under way with which bindings are not seen to wait for the API server.
 const QUIET: usize = 16;
-/// While bindings wait, events are held back until one has waited this long.
-const BEHIND: Duration = Duration::from_secs(10);
+/// While bindings wait, events are held back until one has waited this long: a burst of 10,000 pods
+/// is over by then at 700 bindings a second.
+const BEHIND: Duration = Duration::from_secs(15);
 /// Or until so many wait: a burst of 10,000 pods goes first.
 const CROWD: usize = 12_288;
 /// How long bindings are left alone before their number is looked at again.
