@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use k8s_openapi::api::core::v1::Node;
 use kube::Client;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::bayplan::{Installation, NAMESPACE, RELEASE};
 use crate::harness::builders::make_node;
@@ -72,9 +72,13 @@ impl Arena {
         })
     }
 
-    /// Makes pods that have a node from the beginning, as many on each. There is no kubelet, so
-    /// their phase stays Pending, which schedulers do not look at.
-    pub(crate) async fn fill(&mut self, running: usize) -> anyhow::Result<()> {
+    /// Makes the pods that `pod` makes of a number and a node, as many on each node. There is no
+    /// kubelet, so their phase stays Pending, which schedulers do not look at.
+    pub(crate) async fn fill(
+        &mut self,
+        running: usize,
+        pod: impl Fn(usize, &str) -> Value + Send + Sync + 'static,
+    ) -> anyhow::Result<()> {
         if running > 0 && self.running == 0 {
             self.make_namespace(RUNNING).await?;
         }
@@ -82,11 +86,7 @@ impl Arena {
         let missing = running.saturating_sub(first);
         requests::post_all(&self.admin, WORKERS, missing, move |number| {
             let number = first + number;
-            let pod = json!({
-                "metadata": {"name": format!("running-{number}"), "labels": {"app": "running"}},
-                "spec": {"nodeName": node_name(number % nodes), "containers": [{
-                    "name": "c", "image": "c",
-                    "resources": {"requests": {"cpu": "10m", "memory": "50Mi"}}}]}});
+            let pod = pod(number, &node_name(number % nodes));
             [(pods_path(RUNNING), pod.to_string().into_bytes())]
         })
         .await

@@ -32,6 +32,8 @@ pub(crate) struct Arguments {
     pub(crate) nodes: usize,
     /// Running pods, and the workloads that are measured beside them, in this order.
     pub(crate) rounds: Vec<(usize, Vec<String>)>,
+    /// What a running pod takes in JSON, in KiB; as little as can be if 0.
+    pub(crate) running_kib: usize,
     /// Pods of one measurement at most.
     pub(crate) pods: usize,
     /// A slow scheduler is measured this long.
@@ -57,6 +59,7 @@ impl Arguments {
         let mut this = Self {
             nodes: 5_000,
             rounds: Vec::new(),
+            running_kib: 0,
             pods: 10_000,
             window: Duration::from_secs(20),
             arrivals: Duration::from_secs(8),
@@ -70,6 +73,7 @@ impl Arguments {
         for (name, value) in words::pairs(words)? {
             match name {
                 "nodes" => this.nodes = number(name, value)?,
+                "running-kib" => this.running_kib = number(name, value)?,
                 "pods" => this.pods = number(name, value)?,
                 "repeat" => this.repeat = number(name, value)?,
                 "window" => this.window = Duration::from_secs(number(name, value)?),

@@ -31,6 +31,7 @@ mod measurement;
 mod output;
 mod report;
 mod requests;
+mod running_pod;
 mod words;
 mod workload;
 #[path = "../workload_file.rs"]
@@ -44,6 +45,7 @@ use crate::arguments::Arguments;
 use crate::contestant::Contestant;
 use crate::measurement::{Course, Measurement};
 use crate::report::Report;
+use crate::running_pod::running_pod;
 use crate::workload::Workload;
 
 #[tokio::main]
@@ -78,7 +80,9 @@ async fn bench() -> anyhow::Result<()> {
     let mut arena = Arena::open(arguments.nodes, &arguments.binary).await?;
     let mut report = Report::new(&arguments);
     for (running, names) in &arguments.rounds {
-        arena.fill(*running).await?;
+        let size = arguments.running_kib;
+        let pod = move |number, node: &str| running_pod(number, node, size);
+        arena.fill(*running, pod).await?;
         for _ in 0..arguments.repeat {
             for name in names {
                 let workload = workloads.iter().find(|known| known.name == *name);
