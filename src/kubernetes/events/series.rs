@@ -22,10 +22,15 @@ pub(super) const REFILL: Duration = Duration::from_mins(5);
 /// Said of a pod at most once: nothing about it is remembered.
 const ONCE: &str = "Scheduled";
 
+/// Pods that are looked at for each event, whether anything is still to be remembered of them.
+const SWEPT: usize = 2;
+
 /// Of each pod what was said about it.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pods: IndexMap<PodUid, SaidOfPod>,
+    /// Where the sweep goes on.
+    swept: usize,
 }
 
 #[derive(Debug)]
@@ -54,11 +59,18 @@ pub(super) enum Verdict {
 }
 
 impl Said {
+    /// Pods of which something is remembered.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.pods.len()
+    }
+
     /// Creates what is new, counts the first repetition, keeps the others to itself.
     pub(super) fn judge(&mut self, event: &PodEvent, now: Instant, time: Timestamp) -> Verdict {
         // As client-go names events: the object and the time in hexadecimal nanoseconds.
         let nanoseconds = time.as_micros().saturating_mul(1000);
         let name = format!("{}.{nanoseconds:x}", event.pod.name);
+        self.sweep(now);
         if event.record.reason == ONCE {
             self.pods.swap_remove(&event.uid);
             return Verdict::Create { name };
@@ -75,13 +87,40 @@ impl Said {
         let said = self.pods.entry(event.uid.clone()).or_insert_with(new);
         said.judge(event, name, now)
     }
+
+    /// Forgets what is over, a few pods at a time: most pods are complained about once or twice and
+    /// then are placed or gone.
+    fn sweep(&mut self, now: Instant) {
+        for _ in 0..SWEPT {
+            let Some((_, said)) = self.pods.get_index_mut(self.swept) else {
+                self.swept = 0;
+                return;
+            };
+            if said.is_over(now) {
+                self.pods.swap_remove_index(self.swept);
+            } else {
+                self.swept += 1;
+            }
+        }
+    }
 }
 
 impl SaidOfPod {
-    fn judge(&mut self, event: &PodEvent, name: String, now: Instant) -> Verdict {
+    /// Whether it is as if nothing had been said.
+    fn is_over(&mut self, now: Instant) -> bool {
         self.refill(now);
+        self.forget_old_series(now);
+        self.series.is_empty() && self.tokens == BURST
+    }
+
+    fn forget_old_series(&mut self, now: Instant) {
         self.series
             .retain(|series| now.duration_since(series.last) < SERIES_WINDOW);
+    }
+
+    fn judge(&mut self, event: &PodEvent, name: String, now: Instant) -> Verdict {
+        self.refill(now);
+        self.forget_old_series(now);
         let mut series = self.series.iter_mut();
         if let Some(series) = series.find(|series| series.record == event.record) {
             series.last = now;

@@ -132,6 +132,23 @@ async fn a_pod_that_says_too_much_is_limited_and_others_are_not() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn pods_of_which_nothing_more_is_said_are_forgotten() {
+    let mut said = Said::default();
+    let (now, time) = (Instant::now(), Timestamp::from_seconds(1));
+    for i in 0..1000 {
+        said.judge(&event(&i.to_string(), "a"), now, time);
+    }
+    for _ in 0..600 {
+        said.judge(&placed("q"), now, time);
+    }
+    assert_eq!(said.len(), 1000, "the series may go on");
+    for _ in 0..600 {
+        said.judge(&placed("q"), now + SERIES_WINDOW, time);
+    }
+    assert_eq!(said.len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn warnings_that_do_not_fit_are_dropped_and_counted() {
     let (sink, _broadcaster, _, metrics) = ends(server(Duration::ZERO).0);
     for i in 0..queue::WARNINGS + 7 {
