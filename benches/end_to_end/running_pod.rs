@@ -20,8 +20,8 @@ pub(crate) fn running_pod(number: usize, node: &str, kibibytes: usize) -> Value 
     pod["metadata"]["annotations"] = json!({"example.com/rendered-by": "a chart with a long name"});
     pod["spec"]["volumes"] = json!([
         {"name": "settings", "configMap": {"name": "settings"}},
-        {"name": format!("token-{number}"), "projected": {"sources": [
-            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}}]}},
+        {"name": format!("labels-{number}"), "downwardAPI": {"items": [
+            {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
     ]);
     let probe = json!({"httpGet": {"path": "/healthz", "port": 8080}, "periodSeconds": 10});
     let first = &mut pod["spec"]["containers"][0];
