@@ -43,6 +43,7 @@ use std::time::Instant;
 use crate::arena::Arena;
 use crate::arguments::Arguments;
 use crate::contestant::Contestant;
+use crate::harness::interruptible;
 use crate::measurement::{Course, Measurement};
 use crate::report::Report;
 use crate::running_pod::running_pod;
@@ -50,24 +51,10 @@ use crate::workload::Workload;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let outcome = tokio::select! {
-        outcome = bench() => outcome,
-        // Dropping the bench stops what it started.
-        _ = tokio::signal::ctrl_c() => {
-            eprintln!("bench: interrupted, everything is stopped");
-            return ExitCode::from(130);
-        }
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bench: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    interruptible::run("bench", bench()).await
 }
 
-async fn bench() -> anyhow::Result<()> {
+async fn bench() -> anyhow::Result<bool> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let workloads = Workload::all();
     let names: Vec<String> = workloads.iter().map(|known| known.name.clone()).collect();
@@ -99,7 +86,7 @@ async fn bench() -> anyhow::Result<()> {
         began.elapsed().as_secs(),
         arguments.output.display()
     );
-    Ok(())
+    Ok(true)
 }
 
 /// Lets everybody drain the same backlog, one after the other.

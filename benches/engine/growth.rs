@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::cluster::{self, RunningPods, Size, node_name};
 use crate::decisions;
+use crate::line::Line;
 use crate::profiled::decode;
 use crate::report::Table;
 use crate::workload::Workload;
@@ -34,18 +35,9 @@ impl Costs {
 
     /// The k of cost ~ size^k that fits best; none with fewer than two sizes.
     pub(crate) fn exponent(&self) -> Option<f64> {
-        if self.0.len() < 2 {
-            return None;
-        }
-        let count = self.0.len() as f64;
-        let points = || self.0.iter().map(|(size, cost)| (size.ln(), cost.ln()));
-        let mean_size = points().map(|(size, _)| size).sum::<f64>() / count;
-        let mean_cost = points().map(|(_, cost)| cost).sum::<f64>() / count;
-        let covariance: f64 = points()
-            .map(|(s, c)| (s - mean_size) * (c - mean_cost))
-            .sum();
-        let variance: f64 = points().map(|(s, _)| (s - mean_size).powi(2)).sum();
-        Some(covariance / variance)
+        let points = self.0.iter().map(|(size, cost)| (size.ln(), cost.ln()));
+        let line = Line::fit(&points.collect::<Vec<_>>())?;
+        Some(line.slope)
     }
 
     /// Adds a row with the sizes, the costs in microseconds and the exponent.

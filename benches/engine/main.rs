@@ -23,6 +23,9 @@ mod cluster;
 mod decisions;
 mod events;
 mod growth;
+#[path = "../line.rs"]
+#[allow(dead_code, reason = "exponents are slopes")]
+mod line;
 mod memory;
 mod profiled;
 mod report;

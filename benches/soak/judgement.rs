@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::line::Line;
+
 /// More growth than this is too much, in percent over the time that is judged.
 pub(crate) const GROWTH_MAX: f64 = 10.0;
 /// The beginning is not judged: at least this long,
@@ -54,36 +56,6 @@ impl Growth {
     /// Whether that is too much.
     pub(crate) fn is_too_much(&self) -> bool {
         self.percent > GROWTH_MAX
-    }
-}
-
-/// `y = intercept + slope * x`
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Line {
-    intercept: f64,
-    slope: f64,
-}
-
-impl Line {
-    /// By least squares. None unless there are two different x.
-    fn fit(points: &[(f64, f64)]) -> Option<Self> {
-        let count = points.len() as f64;
-        let mean_x = points.iter().map(|(x, _)| x).sum::<f64>() / count;
-        let mean_y = points.iter().map(|(_, y)| y).sum::<f64>() / count;
-        let spread: f64 = points.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
-        let together: f64 = points
-            .iter()
-            .map(|(x, y)| (x - mean_x) * (y - mean_y))
-            .sum();
-        let slope = together / spread;
-        (spread > 0.0).then_some(Self {
-            intercept: mean_y - slope * mean_x,
-            slope,
-        })
-    }
-
-    fn at(self, x: f64) -> f64 {
-        self.intercept + self.slope * x
     }
 }
 

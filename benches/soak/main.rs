@@ -22,6 +22,8 @@ mod churn;
 #[path = "../../tests/harness/mod.rs"]
 mod harness;
 mod judgement;
+#[path = "../line.rs"]
+mod line;
 mod nodes;
 #[path = "../end_to_end/output.rs"]
 mod output;
@@ -46,6 +48,7 @@ use kube::Client;
 use crate::arena::Arena;
 use crate::arguments::Arguments;
 use crate::churn::Churn;
+use crate::harness::interruptible;
 use crate::harness::kubelet::FakeKubelet;
 use crate::population::Population;
 use crate::replicas::Replicas;
@@ -59,22 +62,7 @@ const POLL: Duration = Duration::from_secs(1);
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let outcome = tokio::select! {
-        outcome = soak() => outcome,
-        // Dropping it stops what it started.
-        _ = tokio::signal::ctrl_c() => {
-            eprintln!("soak: interrupted, everything is stopped");
-            return ExitCode::from(130);
-        }
-    };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("soak: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    interruptible::run("soak", soak()).await
 }
 
 /// Whether nothing was found.

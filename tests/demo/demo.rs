@@ -30,7 +30,7 @@ use harness::control_plane::{ControlPlane, Options};
 use harness::history::History;
 use harness::kubelet::FakeKubelet;
 use harness::process::Signal;
-use harness::{create, wait};
+use harness::{create, interruptible, wait};
 use kube::Api;
 use kube::api::PostParams;
 use report::{Failover, Measured};
@@ -59,22 +59,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let outcome = tokio::select! {
-        outcome = demo(&arguments) => outcome,
-        // Dropping the demo stops what it started.
-        _ = tokio::signal::ctrl_c() => {
-            eprintln!("demo: interrupted, everything is stopped");
-            return ExitCode::from(130);
-        }
-    };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("demo: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    interruptible::run("demo", demo(&arguments)).await
 }
 
 fn say(text: &str) {

@@ -21,6 +21,7 @@ pub(crate) mod create;
 pub(crate) mod credentials;
 pub(crate) mod footprint;
 pub(crate) mod history;
+pub(crate) mod interruptible;
 pub(crate) mod kube_controller_manager;
 pub(crate) mod kubeconfig;
 pub(crate) mod kubelet;
