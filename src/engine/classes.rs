@@ -9,6 +9,7 @@
 pub(crate) mod changed_nodes;
 pub(crate) mod class_index;
 pub(crate) mod class_verdicts;
+mod disuse;
 pub(crate) mod ranking;
 pub(crate) mod refusals;
 pub(crate) mod standing;
@@ -160,7 +161,7 @@ impl Classes {
         }
         let limit = limit(cache, STANDINGS_MIN);
         while self.standings.len() >= limit {
-            self.forget_standing(&mut cache.vocabulary);
+            self.forget_least_used_standing(&mut cache.vocabulary);
         }
         let kept = KeptStanding {
             pod: cache.vocabulary.share_pod(pod),
@@ -189,6 +190,7 @@ impl Classes {
             kept.index = index;
             return;
         }
+        self.forget_disused(&mut cache.vocabulary);
         let limit = limit(cache, CLASSES_MIN);
         while self.kept.len() >= limit {
             self.forget_least_used(&mut cache.vocabulary);
@@ -227,7 +229,7 @@ impl Classes {
             vocabulary.release_pod(&kept.pod);
         }
         while !self.standings.is_empty() {
-            self.forget_standing(vocabulary);
+            self.forget_least_used_standing(vocabulary);
         }
     }
 
@@ -241,13 +243,16 @@ impl Classes {
         }
     }
 
-    /// Forgets the standing that was unused the longest.
-    fn forget_standing(&mut self, vocabulary: &mut Vocabulary) {
+    fn forget_least_used_standing(&mut self, vocabulary: &mut Vocabulary) {
         let kept = self.standings.iter();
         let least = kept.min_by_key(|(_, kept)| kept.last_used);
-        let Some(number) = least.map(|(number, _)| *number) else {
-            return;
-        };
+        if let Some(number) = least.map(|(number, _)| *number) {
+            self.forget_standing(number, vocabulary);
+        }
+    }
+
+    /// Forgets a standing: classes that have it are found out about anew.
+    fn forget_standing(&mut self, number: u64, vocabulary: &mut Vocabulary) {
         self.numbers.retain(|_, other| *other != number);
         if let Some(mut kept) = self.standings.remove(&number) {
             kept.standing.forget_rankings(vocabulary.symbols_mut());

@@ -3,6 +3,7 @@
 mod bindings;
 mod classes;
 mod crowd;
+mod disuse;
 mod framework;
 mod lifecycle;
 mod nominations;

@@ -68,6 +68,11 @@ impl PodSelector {
             || labels.is_some_and(|labels| self.namespace_selector.matches(labels))
     }
 
+    /// Whether no namespace is meant but those that are named.
+    pub fn names_all_namespaces(&self) -> bool {
+        self.namespace_selector == LabelSelector::Nothing
+    }
+
     /// Whether the labels of namespaces are looked at.
     pub fn reads_namespace_labels(&self) -> bool {
         !self.namespace_selector.requirements().is_empty()

@@ -164,6 +164,11 @@ impl Vocabulary {
         ]
     }
 
+    /// How many references the live class `id` has.
+    pub(crate) fn references_to_pod_class(&self, id: PodClassId) -> u32 {
+        self.pod_classes.entry(id.0).references
+    }
+
     /// How many references each live pod class has, for audits.
     pub(crate) fn pod_class_references(&self) -> impl Iterator<Item = (PodClassId, u32)> + '_ {
         let references = self.pod_classes.references();

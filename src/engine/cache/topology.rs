@@ -9,6 +9,7 @@ pub mod carried_terms;
 pub mod counted_terms;
 pub mod domain_counts;
 pub mod namespace_labels;
+mod selector_index;
 
 use crate::engine::cache::nodes::{NodeFacts, Slot};
 use crate::engine::cache::topology::carried_terms::CarriedTerms;

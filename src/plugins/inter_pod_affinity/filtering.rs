@@ -2,7 +2,7 @@
 
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
 use crate::engine::cache::topology::Topology;
-use crate::engine::cache::topology::carried_terms::CarriedKind;
+use crate::engine::cache::topology::carried_terms::{Candidate, CarriedKind};
 use crate::engine::cache::topology::counted_terms::CountedTerm;
 use crate::engine::cache::topology::domain_counts::DomainCounts;
 use crate::engine::framework::extension_points::{
@@ -204,15 +204,11 @@ impl Counts {
 
 /// The terms of anti-affinity against `pod`, by topology key.
 fn existing(pod: &PodView<'_>, cluster: Snapshot<'_>) -> Vec<Counts> {
-    let carried = cluster
-        .topology()
-        .carried
-        .of_kind(CarriedKind::RequiredAnti);
-    let against =
-        carried.filter(|(_, carried, _)| terms::selects_incoming(&carried.term, pod, cluster));
+    let selecting = terms::selecting(pod, cluster);
+    let against = selecting.filter(|term| term.carried.kind == CarriedKind::RequiredAnti);
     let mut existing: Vec<Counts> = Vec::new();
-    for (index, term, _) in against {
-        let key = term.term.topology_key;
+    for Candidate { index, carried, .. } in against {
+        let key = carried.term.topology_key;
         match existing.iter_mut().find(|c| c.topology_key == key) {
             Some(counts) => counts.terms.push(index),
             None => existing.push(Counts {

@@ -36,11 +36,8 @@ impl ClassPlugin for InterPodAffinity {
     ) {
         let own = &pod.class.affinity.required;
         outcome.push(u64::from(terms::all_select(own, pod, *cluster)));
-        let carried = cluster.topology().carried.with_serials();
-        let selecting =
-            carried.filter(|(carried, _)| terms::selects_incoming(&carried.term, pod, *cluster));
         let first = outcome.len();
-        outcome.extend(selecting.map(|(_, serial)| serial));
+        outcome.extend(terms::selecting(pod, *cluster).map(|term| term.serial));
         outcome[first..].sort_unstable();
     }
 

@@ -1,7 +1,7 @@
 //! Preferred affinity and anti-affinity, the pod's own and that of the pods that are there.
 
 use crate::engine::cache::snapshot::{NodeView, PodView, Snapshot};
-use crate::engine::cache::topology::carried_terms::CarriedKind;
+use crate::engine::cache::topology::carried_terms::{Candidate, CarriedKind};
 use crate::engine::cache::topology::domain_counts::DomainCounts;
 use crate::engine::framework::extension_points::{
     MAX_NODE_SCORE, PreScorePlugin, PreScoreVerdict, ScorePlugin,
@@ -55,12 +55,7 @@ impl Scoring {
         }
         scoring.add_own(&affinity.preferred, 1, cluster)?;
         scoring.add_own(&affinity.preferred_anti, -1, cluster)?;
-        let hard = plugin.hard_pod_affinity_weight;
-        if hard > 0 {
-            scoring.add_carried(CarriedKind::Required, pod, cluster, |_| hard);
-        }
-        scoring.add_carried(CarriedKind::Preferred, pod, cluster, |weight| weight);
-        scoring.add_carried(CarriedKind::PreferredAnti, pod, cluster, |weight| -weight);
+        scoring.add_carried(plugin.hard_pod_affinity_weight, pod, cluster);
         scoring.0.sort_unstable_by_key(|(key, _)| *key);
         Ok(scoring)
     }
@@ -92,20 +87,17 @@ impl Scoring {
         Ok(())
     }
 
-    /// What pods on nodes mean by `kind`; `weight` of each term.
-    fn add_carried(
-        &mut self,
-        kind: CarriedKind,
-        pod: &PodView<'_>,
-        cluster: Snapshot<'_>,
-        weight: impl Fn(i64) -> i64,
-    ) {
-        let carried = cluster.topology().carried.of_kind(kind);
-        let carried =
-            carried.filter(|(_, carried, _)| terms::selects_incoming(&carried.term, pod, cluster));
-        for (index, term, _) in carried {
-            let (counts, weight) = (Source::Carried(index), weight(term.weight));
-            self.add(term.term.topology_key, counts, weight, cluster);
+    /// What pods on nodes mean; `hard` is the weight of what they require.
+    fn add_carried(&mut self, hard: i64, pod: &PodView<'_>, cluster: Snapshot<'_>) {
+        for Candidate { index, carried, .. } in terms::selecting(pod, cluster) {
+            let weight = match carried.kind {
+                CarriedKind::Required if hard > 0 => hard,
+                CarriedKind::Preferred => carried.weight,
+                CarriedKind::PreferredAnti => -carried.weight,
+                CarriedKind::Required | CarriedKind::RequiredAnti => continue,
+            };
+            let counts = Source::Carried(index);
+            self.add(carried.term.topology_key, counts, weight, cluster);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Terms as they are counted, and whether they select a pod.
 
 use crate::engine::cache::snapshot::{PodView, Snapshot};
+use crate::engine::cache::topology::carried_terms::Candidate;
 use crate::engine::cache::topology::counted_terms::{CountedTerm, Domains};
 use crate::model::label_set::LabelSet;
 use crate::model::pod_affinity::{AffinityTerm, PodAffinity, PodSelector};
@@ -55,4 +56,14 @@ pub(super) fn selects_incoming(
     let labels = cluster.namespace_labels(pod.namespace).unwrap_or(&unknown);
     term.selector.selects_namespace(pod.namespace, Some(labels))
         && term.selector.labels.matches(pod.labels)
+}
+
+/// The terms of pods on nodes that select the pod in question.
+pub(super) fn selecting<'a>(
+    pod: &'a PodView<'a>,
+    cluster: Snapshot<'a>,
+) -> impl Iterator<Item = Candidate<'a>> {
+    let carried = &cluster.topology().carried;
+    let candidates = carried.candidates(pod.namespace, pod.labels);
+    candidates.filter(move |term| selects_incoming(&term.carried.term, pod, cluster))
 }

@@ -7,6 +7,8 @@ use rustc_hash::FxBuildHasher;
 
 use crate::engine::cache::topology::PlacedPod;
 use crate::engine::cache::topology::domain_counts::DomainCounts;
+use crate::engine::cache::topology::selector_index::{Anchors, SelectorIndex};
+use crate::model::label_set::LabelSet;
 use crate::model::pod_affinity::{AffinityTerm, PodAffinity};
 use crate::model::symbols::Symbol;
 
@@ -47,6 +49,7 @@ struct CarriedTermRef<'a> {
 #[derive(Debug, Default)]
 pub struct CarriedTerms {
     terms: IndexMap<CarriedTerm, Carried, FxBuildHasher>,
+    index: SelectorIndex,
     next_serial: u64,
 }
 
@@ -55,6 +58,19 @@ struct Carried {
     counts: DomainCounts,
     /// Which use of the term this is: no other one has the same.
     serial: u64,
+    /// Where its selector is in the index.
+    anchors: Anchors,
+}
+
+/// A term that may select a pod.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// Where it is; indices hold as long as the cluster stands still.
+    pub index: usize,
+    /// The term.
+    pub carried: &'a CarriedTerm,
+    /// A number that no other use of a term has, or had before.
+    pub serial: u64,
 }
 
 impl Hash for CarriedTerm {
@@ -78,21 +94,21 @@ impl Equivalent<CarriedTerm> for CarriedTermRef<'_> {
 // === impl CarriedTerms ===
 
 impl CarriedTerms {
-    /// The terms of `kind`, with their index.
-    pub fn of_kind(
-        &self,
-        kind: CarriedKind,
-    ) -> impl Iterator<Item = (usize, &CarriedTerm, &DomainCounts)> {
-        let terms = self.terms.iter().enumerate();
-        terms
-            .filter(move |(_, (term, _))| term.kind == kind)
-            .map(|(index, (term, carried))| (index, term, &carried.counts))
-    }
-
-    /// The terms with a number that no other one has, or had before.
-    pub fn with_serials(&self) -> impl Iterator<Item = (&CarriedTerm, u64)> {
-        let terms = self.terms.iter();
-        terms.map(|(term, carried)| (term, carried.serial))
+    /// The terms that may select a pod, each once: every one that does is among them.
+    pub fn candidates<'a>(
+        &'a self,
+        namespace: Symbol,
+        labels: &'a LabelSet,
+    ) -> impl Iterator<Item = Candidate<'a>> {
+        let indices = self.index.candidates(namespace, labels);
+        indices.filter_map(|index| {
+            let (carried, Carried { serial, .. }) = self.terms.get_index(index)?;
+            Some(Candidate {
+                index,
+                carried,
+                serial: *serial,
+            })
+        })
     }
 
     /// The counts of the term at `index`; indices hold as long as the cluster stands still.
@@ -130,7 +146,7 @@ impl CarriedTerms {
         if let Some((index, _, carried)) = self.terms.get_full_mut(term) {
             carried.counts.add(domain, by);
             if carried.counts.is_empty() {
-                self.terms.swap_remove_index(index);
+                self.remove(index);
             }
             return;
         }
@@ -143,7 +159,24 @@ impl CarriedTerms {
         };
         let serial = self.next_serial;
         self.next_serial += 1;
-        self.terms.insert(carried, Carried { counts, serial });
+        let anchors = self.index.insert(&term.term.selector, self.terms.len());
+        let counted = Carried {
+            counts,
+            serial,
+            anchors,
+        };
+        self.terms.insert(carried, counted);
+    }
+
+    fn remove(&mut self, index: usize) {
+        let Some((_, removed)) = self.terms.swap_remove_index(index) else {
+            return;
+        };
+        self.index.remove(&removed.anchors, index);
+        if let Some((_, moved)) = self.terms.get_index(index) {
+            let from = self.terms.len();
+            self.index.relocate(&moved.anchors, from, index);
+        }
     }
 }
 

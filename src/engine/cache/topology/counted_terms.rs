@@ -7,6 +7,7 @@ use crate::engine::cache::node_changes::NodeChanges;
 use crate::engine::cache::topology::PlacedPod;
 use crate::engine::cache::topology::domain_counts::DomainCounts;
 use crate::engine::cache::topology::namespace_labels::NamespaceLabels;
+use crate::engine::cache::topology::selector_index::{Anchors, SelectorIndex};
 use crate::model::label_set::PodLabels;
 use crate::model::map::IdMap;
 use crate::model::pod_affinity::PodSelector;
@@ -25,7 +26,7 @@ const CHANGES_MAX: usize = 1024;
 /// What is counted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CountedTerm {
-    /// Pods that all of these select.
+    /// Pods that all of these select; at least one.
     pub all_of: Box<[PodSelector]>,
     /// By which domains.
     pub domains: Domains,
@@ -46,6 +47,8 @@ pub enum Domains {
 #[derive(Debug, Default)]
 pub struct CountedTerms {
     counters: IndexMap<CountedTerm, Counter, FxBuildHasher>,
+    /// By the first selector of each.
+    index: SelectorIndex,
     uses: u64,
     /// How many changes of the counts of nodes were noted, of all terms.
     changes: u64,
@@ -61,6 +64,8 @@ struct Counter {
     changes: NodeChanges,
     last_used: u64,
     held: HeldSymbols,
+    /// Where the first selector is in the index.
+    anchors: Anchors,
 }
 
 /// The indices of the terms that select pods of a label set.
@@ -181,8 +186,11 @@ impl CountedTerms {
                 pods_with(id, &mut count, vocabulary);
             }
         }
+        let first = term.all_of.first();
+        let anchors = first.map(|selector| self.index.insert(selector, self.counters.len()));
         let counter = Counter {
             counts,
+            anchors: anchors.unwrap_or_default(),
             changes: NodeChanges::starting_at(self.changes + 2, CHANGES_MAX),
             last_used: self.uses,
             held,
@@ -221,11 +229,12 @@ impl CountedTerms {
             return;
         }
         let labels = placed.vocabulary.label_set(id);
-        let terms = self.counters.keys().enumerate();
-        let terms = terms
-            .filter(|(_, term)| term.selects(labels, namespaces))
-            .map(|(index, _)| index)
-            .collect();
+        let candidates = self.index.candidates(labels.namespace, &labels.labels);
+        let terms = candidates.filter(|index| {
+            let term = self.counters.get_index(*index);
+            term.is_some_and(|(term, _)| term.selects(labels, namespaces))
+        });
+        let terms = terms.collect();
         if self.remembered.len() >= REMEMBERED_MAX {
             self.remembered.clear();
         }
@@ -260,9 +269,15 @@ impl CountedTerms {
     }
 
     fn forget(&mut self, index: usize, symbols: &mut Symbols) {
-        if let Some((_, counter)) = self.counters.swap_remove_index(index) {
-            symbols.release(counter.held);
-            self.generation += 1;
+        let Some((_, removed)) = self.counters.swap_remove_index(index) else {
+            return;
+        };
+        self.index.remove(&removed.anchors, index);
+        if let Some((_, moved)) = self.counters.get_index(index) {
+            let from = self.counters.len();
+            self.index.relocate(&moved.anchors, from, index);
         }
+        symbols.release(removed.held);
+        self.generation += 1;
     }
 }

@@ -1,0 +1,77 @@
+//! Classes of pods that nobody has any more do not stay.
+
+use super::*;
+
+/// More than `GONE_AFTER`.
+const MANY: usize = 1_100;
+
+impl Driver {
+    /// A pod comes and is bound.
+    fn bound(&mut self, pod: &PodBuilder) {
+        self.pod(pod);
+        self.placed();
+        self.complete(
+            self.binding(),
+            EffectOutcome::Done {
+                resource_version: None,
+            },
+        );
+        self.effects.clear();
+    }
+
+    /// Pods that are alike come and go.
+    fn pass(&mut self, count: usize) {
+        for number in 0..count {
+            let pod = make_pod(&format!("passing-{number}"));
+            self.bound(&pod);
+            self.delete(&pod);
+        }
+    }
+
+    /// Whether something is kept that was found out for this pod.
+    fn keeps_class_of(&self, name: &str) -> bool {
+        let mut kept = self.engine.classes.pods();
+        kept.any(|pod| &*pod.key.name == name)
+    }
+}
+
+fn of_class(name: &str, milli_cpu: u32) -> PodBuilder {
+    make_pod(name).request("cpu", &format!("{milli_cpu}m"))
+}
+
+#[test]
+fn a_class_without_pods_is_forgotten_once_many_others_were_decided() {
+    let mut driver = Driver::new([make_node("n").allocatable(&[("cpu", "8"), ("pods", "110")])]);
+    let pod = of_class("seldom", 100);
+    driver.bound(&pod);
+    driver.delete(&pod);
+    driver.pass(MANY / 2);
+    driver.bound(&of_class("another", 200));
+    assert!(driver.keeps_class_of("seldom"), "others may come soon");
+    driver.pass(MANY);
+    driver.bound(&of_class("third", 300));
+    assert!(!driver.keeps_class_of("seldom"));
+    assert!(driver.keeps_class_of("another"), "its pod is there");
+}
+
+#[test]
+fn a_class_that_is_used_stays_though_its_first_pod_is_gone() {
+    let mut driver = Driver::new([make_node("n").allocatable(&[("cpu", "8"), ("pods", "110")])]);
+    driver.pass(MANY);
+    driver.bound(&of_class("another", 200));
+    assert!(driver.keeps_class_of("passing-0"));
+}
+
+#[test]
+fn what_is_forgotten_gives_back_all_that_it_held() {
+    let mut driver = Driver::new([make_node("n").allocatable(&[("cpu", "8"), ("pods", "110")])]);
+    for number in 0..5 {
+        let pod = of_class("seldom", 100 + number);
+        driver.bound(&pod);
+        driver.delete(&pod);
+        driver.pass(MANY);
+    }
+    // Each has a class and a standing: those that pass by, and the last of the others.
+    assert_eq!(driver.engine.classes.pods().count(), 4);
+    driver.assert_empty();
+}
