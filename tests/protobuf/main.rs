@@ -23,7 +23,7 @@ mod seen;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use bayplan::kubernetes::protobuf::{Protobuf, WatchMessage, page, status};
+use bayplan::kubernetes::protobuf::{ListPart, ListReader, Protobuf, WatchMessage, status};
 use bayplan::model::objects::{Node, Pod};
 use kube::Resource;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
@@ -131,19 +131,25 @@ where
     let expected: Vec<K> = serde_json::from_value(json["items"].clone())?;
     assert!(expected.len() > 3, "{} {path}", expected.len());
 
-    let (mut found, mut pages, mut next) = (Vec::<K>::new(), 0, String::new());
-    loop {
-        let query = format!("{path}?limit=3&continue={next}");
-        let page = page(server.get(&query, Encoding::Protobuf).await?)?;
+    let (mut found, mut pages, mut token) = (Vec::<K>::new(), 0, Some(String::new()));
+    while let Some(asked) = token.take() {
+        let query = format!("{path}?limit=3&continue={asked}");
+        let mut reader = ListReader::default();
+        reader.push(server.get(&query, Encoding::Protobuf).await?);
         pages += 1;
-        assert_eq!(page.resource_version, json["metadata"]["resourceVersion"]);
-        for item in page.items {
-            found.push(K::decode(&item)?);
+        while let Some(part) = reader.next()? {
+            match part {
+                ListPart::Metadata {
+                    resource_version,
+                    next,
+                } => {
+                    assert_eq!(resource_version, json["metadata"]["resourceVersion"]);
+                    token = next;
+                }
+                ListPart::Item(item) => found.push(K::decode(&item)?),
+            }
         }
-        match page.next {
-            Some(token) => next = token,
-            None => break,
-        }
+        reader.finish()?;
     }
     assert!(pages > 1, "{path} fits in one page");
     assert_eq!(found, expected);

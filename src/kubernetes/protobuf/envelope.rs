@@ -9,6 +9,12 @@ use crate::kubernetes::protobuf::DecodeError;
 /// Begins every answer (`pkg/runtime/serializer/protobuf`).
 pub(super) const MAGIC: &[u8] = b"k8s\0";
 
+/// Numbers of the fields of `runtime.Unknown`.
+pub(super) const TYPE_META: usize = 1;
+pub(super) const RAW: usize = 2;
+pub(super) const CONTENT_ENCODING: usize = 3;
+pub(super) const CONTENT_TYPE: usize = 4;
+
 #[derive(Clone, PartialEq, Message)]
 struct Unknown {
     #[prost(message, optional, tag = "1")]
@@ -22,9 +28,9 @@ struct Unknown {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct TypeMeta {
+pub(super) struct TypeMeta {
     #[prost(string, tag = "2")]
-    kind: String,
+    pub(super) kind: String,
 }
 
 /// An object out of its envelope, not copied.
@@ -42,13 +48,19 @@ pub(super) fn open(mut body: Bytes) -> Result<Enveloped, DecodeError> {
     }
     body.advance(MAGIC.len());
     let unknown = Unknown::decode(body)?;
-    for encoding in [unknown.content_encoding, unknown.content_type] {
-        if !matches!(&*encoding, "" | super::LIST) {
-            return Err(DecodeError::Encoding(encoding));
-        }
-    }
+    check_encoding(&unknown.content_encoding)?;
+    check_encoding(&unknown.content_type)?;
     Ok(Enveloped {
         kind: unknown.type_meta.unwrap_or_default().kind,
         raw: unknown.raw,
     })
+}
+
+/// Whether the object can be read as it is.
+pub(super) fn check_encoding(encoding: &str) -> Result<(), DecodeError> {
+    if matches!(encoding, "" | super::LIST) {
+        Ok(())
+    } else {
+        Err(DecodeError::Encoding(encoding.to_owned()))
+    }
 }

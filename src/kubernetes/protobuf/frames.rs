@@ -2,12 +2,9 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
-use crate::kubernetes::protobuf::DecodeError;
+use crate::kubernetes::protobuf::{DecodeError, OBJECT_MAX};
 
 const HEADER: usize = size_of::<u32>();
-
-/// etcd takes objects of 1.5 MiB; ten times as much leaves room for whoever raises that.
-const FRAME_MAX: usize = 16 * 1024 * 1024;
 
 /// Splits the body of a watch into frames. Whoever takes all frames out after each push never
 /// holds more than one frame and what was pushed last.
@@ -38,7 +35,7 @@ impl Frames {
         };
         let length = u32::from_be_bytes(*header);
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if length > FRAME_MAX {
+        if length > OBJECT_MAX {
             return Err(DecodeError::FrameTooLong(length));
         }
         if self.unread.len() < HEADER + length {

@@ -109,46 +109,117 @@ fn frame_that_is_too_long_is_an_error_again_and_again() {
     }
 }
 
-#[test]
-fn page_has_its_version_its_token_and_its_items_uncopied() {
-    let body = Bytes::from(list(&[pod(), Vec::new()]));
-    let range = body.as_ptr_range();
-    let page = page(body).unwrap();
-    assert_eq!(page.resource_version, "42");
-    assert_eq!(page.next.as_deref(), Some("more"));
-    assert_eq!(page.items, [pod(), Vec::new()]);
-    assert!(range.contains(&page.items[0].as_ptr()));
-    let last = envelope(
-        "NodeList",
-        field(1, [field(2, "42"), field(3, "")].concat()),
-    );
-    assert_eq!(super::page(last.into()).unwrap().next, None);
+/// Everything in a list that comes in pieces of `size` bytes.
+fn read(body: &[u8], size: usize) -> Result<Vec<ListPart>, DecodeError> {
+    let (mut reader, mut parts) = (ListReader::default(), Vec::new());
+    for chunk in body.chunks(size) {
+        reader.push(Bytes::copy_from_slice(chunk));
+        while let Some(part) = reader.next()? {
+            parts.push(part);
+        }
+    }
+    reader.finish()?;
+    Ok(parts)
+}
+
+fn whole(body: &[u8]) -> Result<Vec<ListPart>, DecodeError> {
+    read(body, body.len().max(1))
+}
+
+fn metadata(next: Option<&str>) -> ListPart {
+    ListPart::Metadata {
+        resource_version: "42".to_owned(),
+        next: next.map(str::to_owned),
+    }
 }
 
 #[test]
-fn what_is_no_list_is_no_page() {
-    let page = |body: Vec<u8>| super::page(body.into()).unwrap_err();
-    assert_eq!(
-        page(b"{\"kind\":\"PodList\"}".into()),
-        DecodeError::NoEnvelope
-    );
-    assert_eq!(page(Vec::new()), DecodeError::NoEnvelope);
-    let error = page(expired()).to_string();
-    assert_eq!(error, "answer holds \"Status\" instead of a list");
-    assert_eq!(page(envelope("PodList", "")), DecodeError::NoVersion);
+fn a_list_has_its_version_its_token_and_its_items_wherever_it_is_split() {
+    let large = [pod(), field(15, vec![7; 70_000])].concat();
+    let body = list(&[pod(), Vec::new(), large.clone()]);
+    let items = [pod(), Vec::new(), large].map(|item| ListPart::Item(item.into()));
+    let parts = [vec![metadata(Some("more"))], items.to_vec()].concat();
+    for size in [1, 2, 3, 5, 7, 64, 4096, body.len()] {
+        assert_eq!(
+            read(&body, size).as_ref(),
+            Ok(&parts),
+            "in pieces of {size}"
+        );
+    }
+    let last = field(1, [field(2, "42"), field(3, "")].concat());
+    let last = whole(&envelope("NodeList", last));
+    assert_eq!(last, Ok(vec![metadata(None)]));
+}
+
+#[test]
+fn the_version_of_a_list_is_known_before_its_items_have_come() {
+    let body = list(&[pod()]);
+    let mut reader = ListReader::default();
+    reader.push(Bytes::copy_from_slice(&body[..body.len() - 1]));
+    assert_eq!(reader.next(), Ok(Some(metadata(Some("more")))));
+    assert_eq!(reader.next(), Ok(None));
+    reader.push(Bytes::copy_from_slice(&body[body.len() - 1..]));
+    assert_eq!(reader.next(), Ok(Some(ListPart::Item(pod().into()))));
+}
+
+#[test]
+fn fields_that_are_not_known_are_skipped() {
+    let unknown = [
+        number(9, 1),
+        field(10, "text"),
+        [varint(11 << 3 | 1), vec![0; 8]].concat(),
+        [varint(12 << 3 | 5), vec![0; 4]].concat(),
+    ];
+    let message = [
+        unknown.concat(),
+        field(1, field(2, "42")),
+        unknown.concat(),
+        field(2, pod()),
+    ];
+    let body = [envelope("PodList", message.concat()), unknown.concat()].concat();
+    let parts = vec![metadata(None), ListPart::Item(pod().into())];
+    for size in [1, body.len()] {
+        assert_eq!(read(&body, size).as_ref(), Ok(&parts));
+    }
+}
+
+#[test]
+fn what_is_no_list_is_an_error_that_says_so() {
+    let error = |body: Vec<u8>| whole(&body).unwrap_err();
+    let json = error(b"{\"kind\":\"PodList\"}".into());
+    assert_eq!(json, DecodeError::NoEnvelope);
+    assert_eq!(error(Vec::new()), DecodeError::NoEnvelope);
+    let status = error(expired()).to_string();
+    assert_eq!(status, "answer holds \"Status\" instead of a list");
+    assert_eq!(error(envelope("PodList", "")), DecodeError::NoVersion);
     let zipped = [list(&[]), field(3, "gzip")].concat();
-    assert_eq!(page(zipped), DecodeError::Encoding("gzip".to_owned()));
-    assert!(matches!(
-        page(envelope("PodList", "\u{7f}")),
-        DecodeError::Malformed(_)
-    ));
+    assert_eq!(error(zipped), DecodeError::Encoding("gzip".to_owned()));
+    let no_field = error(envelope("PodList", "\u{7f}"));
+    assert_eq!(no_field, DecodeError::WireType(7));
+    let no_number = error(envelope("PodList", [0xff; 11]));
+    assert!(matches!(no_number, DecodeError::Malformed(_)));
+    let twice = [list(&[]), field(2, "")].concat();
+    assert!(matches!(error(twice), DecodeError::Kind { .. }));
 }
 
 #[test]
-fn list_cut_off_anywhere_is_an_error() {
-    let body = Bytes::from(list(&[pod()]));
+fn a_list_that_promises_too_much_is_an_error_before_it_is_waited_for() {
+    let promising = |bytes| {
+        let message = [varint(2 << 3 | 2), varint(bytes)].concat();
+        let mut reader = ListReader::default();
+        reader.push(envelope("PodList", message).into());
+        reader.next()
+    };
+    let too_long = DecodeError::ObjectTooLong(OBJECT_MAX + 1);
+    assert_eq!(promising(OBJECT_MAX + 1), Err(too_long));
+    assert_eq!(promising(1), Err(DecodeError::CutOff));
+}
+
+#[test]
+fn a_list_cut_off_anywhere_is_an_error() {
+    let body = list(&[pod()]);
     for length in 0..body.len() {
-        assert!(page(body.slice(..length)).is_err(), "at {length}");
+        assert!(whole(&body[..length]).is_err(), "at {length}");
     }
 }
 
@@ -319,7 +390,7 @@ fn mutated_bytes_are_read_or_refused_but_never_a_panic() {
         let outcomes = [
             Pod::decode(&object).is_ok(),
             Node::decode(&object).is_ok(),
-            page(body.into()).is_ok(),
+            whole(&body).is_ok(),
             watch_message(frame.clone().into()).is_ok(),
         ];
         read += outcomes.iter().filter(|is_ok| **is_ok).count();

@@ -6,12 +6,15 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use http::StatusCode;
+use http::{Response, StatusCode, header};
 use http_body::Frame;
 use http_body_util::StreamBody;
+use kube::client::Body;
 use parking_lot::Mutex;
+use tokio::time::timeout;
 use tower::service_fn;
 
+use super::watching::WATCH_GRACE;
 use super::*;
 use crate::kubernetes::resource_version::ResourceVersion;
 use crate::model::objects::Pod;
@@ -74,12 +77,12 @@ fn response(answer: Option<Answer>) -> Response<StreamBody<Chunks>> {
         .unwrap()
 }
 
-/// A field with a length, shorter than 128 bytes times 128.
+/// A field with a length, of three digits to the base 128.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(content.len()).unwrap();
-    let low = u8::try_from(length & 0x7f).unwrap() | 0x80;
-    let high = u8::try_from(length >> 7).unwrap();
-    [&[number << 3 | 2, low, high], content].concat()
+    let length = u32::try_from(content.len()).unwrap();
+    let digit = |shift: u32| u8::try_from((length >> shift) & 0x7f).unwrap();
+    let key = [number << 3 | 2, digit(0) | 0x80, digit(7) | 0x80, digit(14)];
+    [&key, content].concat()
 }
 
 fn pod(name: &str, version: &str) -> Vec<u8> {
@@ -235,18 +238,66 @@ async fn a_page_has_as_many_objects_as_fit_into_4_mib_but_never_fewer_than_the_f
     let large = |bytes| [pod("a", "1"), field(15, &vec![0; bytes])].concat();
     let mut watched = Watched::new(vec![
         page("10", "b", &[large(2_000), large(2_000), large(2_000)]),
-        page("10", "c", &[large(16_000)]),
+        page("10", "c", &[large(16_000), large(16_000), large(16_000)]),
         page("10", "d", &[]),
         page("10", "", &[]),
     ]);
-    watched.next(6).await;
+    watched.next(8).await;
     let wanted = [
         "limit=500",
-        "limit=2068&continue=b",
-        "limit=500&continue=c",
+        "limit=2062&continue=b",
+        "limit=2062&continue=c",
         "limit=500&continue=d",
     ];
     assert_eq!(watched.requests()[..4], wanted);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_is_asked_for_while_the_one_before_it_is_read() {
+    let unfinished = |answer| match answer {
+        Answer::Protobuf(mut pieces, _) => {
+            pieces[0].pop();
+            Answer::Protobuf(pieces, true)
+        }
+        other => other,
+    };
+    let mut watched = Watched::new(vec![
+        page("10", "b", &[pod("a", "1")]),
+        unfinished(page("10", "c", &[pod("b", "2"), pod("c", "3")])),
+        page("10", "", &[]),
+    ]);
+    assert_eq!(watched.next(3).await, ["list", "has a", "has b"]);
+    assert!(watched.is_quiet().await, "the page is not whole");
+    assert_eq!(watched.requests()[2], "limit=10000&continue=c");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_is_cut_off_is_followed_by_a_new_list() {
+    let Answer::Protobuf(mut pieces, _) = page("10", "", &[pod("a", "1"), pod("b", "2")]) else {
+        unreachable!("a page is protobuf")
+    };
+    pieces[0].pop();
+    let whole = page("10", "", &[pod("a", "1")]);
+    let mut watched = Watched::new(vec![ended(pieces), whole]);
+    let told = [
+        "list",
+        "has a",
+        "the answer for /api/v1/pods cannot be read: answer is cut off",
+        "list",
+        "has a",
+        "listed",
+    ];
+    assert_eq!(watched.next(6).await, told);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_does_not_come_is_given_up() {
+    let mut watched = Watched::new(vec![open(vec![])]);
+    let told = watched.next(2).await;
+    assert_eq!(
+        told[1],
+        "the API server does not answer for /api/v1/pods within 60s"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -328,7 +379,7 @@ async fn an_answer_that_is_not_what_was_asked_for_is_an_error_that_says_so() {
         Answer::Failure(StatusCode::BAD_GATEWAY, "<html>"),
         Answer::Protobuf(vec![b"nothing".to_vec()], false),
     ]);
-    let told = watched.next(3).await;
+    let told = watched.next(4).await;
     let json =
         "the API server answers for /api/v1/pods in \"application/json\" instead of protobuf";
     assert_eq!(told[0], json);
@@ -336,8 +387,9 @@ async fn an_answer_that_is_not_what_was_asked_for_is_an_error_that_says_so() {
         told[1],
         "the API server refuses to tell /api/v1/pods: 502 Bad Gateway"
     );
+    assert_eq!(told[2], "list");
     assert!(
-        told[2].starts_with("the answer for /api/v1/pods cannot be read: "),
+        told[3].starts_with("the answer for /api/v1/pods cannot be read: "),
         "{told:?}"
     );
 }
