@@ -18,7 +18,7 @@ mod waiting;
 
 pub(super) use view::{BindingView, StageView};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::engine::Engine;
@@ -38,7 +38,12 @@ use crate::model::timestamp::Timestamp;
 
 /// Pods on their way to a node.
 #[derive(Debug, Default)]
-pub(super) struct Bindings(BTreeMap<PodUid, Binding>);
+pub(super) struct Bindings {
+    by_uid: BTreeMap<PodUid, Binding>,
+    /// Every pod that waits at `Permit` or `PreBind` is among these; there may be some that no
+    /// longer do. In a burst thousands are on their way and none of them waits.
+    waiting: BTreeSet<PodUid>,
+}
 
 /// A pod on its way to a node.
 #[derive(Debug)]
@@ -83,17 +88,50 @@ enum Stage {
 impl Bindings {
     /// Whether the pod is on its way.
     pub(super) fn contains(&self, uid: &PodUid) -> bool {
-        self.0.contains_key(uid)
+        self.by_uid.contains_key(uid)
     }
 
     /// When a wait at `Permit` or `PreBind` ends at the latest.
     pub(super) fn next_deadline(&self) -> Option<Timestamp> {
-        let held = self.0.values().filter_map(|binding| match &binding.stage {
-            Stage::Waiting { held_by, .. } => held_by.values().min().copied(),
-            Stage::PreBinding { waiting, .. } => waiting.values().min().copied(),
-            Stage::Nominating(_) | Stage::Binding(..) => None,
+        let waiting = self.waiting();
+        let deadlines = waiting.filter_map(|(_, binding)| binding.stage.deadline());
+        deadlines.min()
+    }
+
+    /// The pods that wait at `Permit` or `PreBind`, by UID.
+    fn waiting(&self) -> impl Iterator<Item = (&PodUid, &Binding)> {
+        let bindings = self.waiting.iter().filter_map(|uid| {
+            let binding = self.by_uid.get(uid)?;
+            Some((uid, binding))
         });
-        held.min()
+        bindings.filter(|(_, binding)| binding.stage.deadline().is_some())
+    }
+
+    /// The pod waits from now on.
+    fn begin_waiting(&mut self, uid: &PodUid) {
+        self.waiting.insert(uid.clone());
+    }
+
+    /// Forgets those that no longer wait.
+    fn forget_idle(&mut self) {
+        let by_uid = &self.by_uid;
+        self.waiting.retain(|uid| {
+            let binding = by_uid.get(uid);
+            binding.is_some_and(|binding| binding.stage.deadline().is_some())
+        });
+    }
+}
+
+// === impl Stage ===
+
+impl Stage {
+    /// The earliest time at which a wait for others ends.
+    fn deadline(&self) -> Option<Timestamp> {
+        match self {
+            Self::Waiting { held_by, .. } => held_by.values().min().copied(),
+            Self::PreBinding { waiting, .. } => waiting.values().min().copied(),
+            Self::Nominating(_) | Self::Binding(..) => None,
+        }
     }
 }
 
@@ -128,11 +166,14 @@ impl Engine {
         };
         self.promise_ended(&info.uid, held.filter(|held| *held != node));
         let uid = info.uid.clone();
+        if !held_by.is_empty() {
+            self.bindings.begin_waiting(&uid);
+        }
         let waiting = Stage::Waiting {
             held_by,
             since: self.now,
         };
-        self.bindings.0.insert(
+        self.bindings.by_uid.insert(
             uid.clone(),
             Binding {
                 node,
@@ -239,7 +280,7 @@ impl Engine {
         let Ok(info) = self.cache.vocabulary.compile_pod(pod) else {
             return;
         };
-        let binding = self.bindings.0.get_mut(uid);
+        let binding = self.bindings.by_uid.get_mut(uid);
         let earlier = if let Some(queued) = binding.and_then(|binding| binding.queued.as_mut()) {
             Some(std::mem::replace(&mut queued.info, info))
         } else {

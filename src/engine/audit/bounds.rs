@@ -33,6 +33,9 @@ pub(super) fn audit(engine: &Engine, truth: &Truth, findings: &mut Findings) {
                 binding.uid
             ));
         }
+        if binding.deadline.is_some() && !binding.is_watched {
+            findings.add(format!("nobody watches the time of pod {}", binding.uid));
+        }
         for id in &binding.awaited {
             awaited.insert(*id);
             if !truth.under_way.contains(id) {

@@ -18,7 +18,7 @@ use crate::model::pod_info::{PodInfo, PodUid};
 impl Engine {
     /// Starts the chain, unless plugins hold the pod: then its node is written into the status.
     pub(super) fn start_when_permitted(&mut self, uid: &PodUid) {
-        let Some(binding) = self.bindings.0.get(uid) else {
+        let Some(binding) = self.bindings.by_uid.get(uid) else {
             return;
         };
         let Stage::Waiting { held_by, .. } = &binding.stage else {
@@ -35,7 +35,7 @@ impl Engine {
     /// Leaves the queue and starts the chain. `takes_time` writes the node into the status first.
     pub(super) fn start_chain(&mut self, uid: &PodUid, takes_time: bool) {
         let queued = self.queue.done(uid);
-        let Some(binding) = self.bindings.0.get_mut(uid) else {
+        let Some(binding) = self.bindings.by_uid.get_mut(uid) else {
             return;
         };
         binding.queued = queued;
@@ -48,7 +48,7 @@ impl Engine {
         let node = Arc::clone(&binding.node);
         if takes_time {
             let nominating = self.nominate(uid, node, Effects::emit);
-            if let (Some(id), Some(binding)) = (nominating, self.bindings.0.get_mut(uid)) {
+            if let (Some(id), Some(binding)) = (nominating, self.bindings.by_uid.get_mut(uid)) {
                 binding.stage = Stage::Nominating(id);
                 return;
             }
@@ -67,7 +67,7 @@ impl Engine {
         if pod.nominated_node.as_ref() == Some(&node) {
             return None;
         }
-        if let Some(binding) = self.bindings.0.get_mut(uid) {
+        if let Some(binding) = self.bindings.by_uid.get_mut(uid) {
             binding.is_nominated = true;
         }
         let patch = StatusPatch {
@@ -82,7 +82,7 @@ impl Engine {
     }
 
     fn has_pre_bind_work(&self, uid: &PodUid) -> bool {
-        let Some(binding) = self.bindings.0.get(uid) else {
+        let Some(binding) = self.bindings.by_uid.get(uid) else {
             return false;
         };
         let profile = &binding.profile;
@@ -103,7 +103,7 @@ impl Engine {
 
     /// `PreBind` ended.
     pub(super) fn observe_pre_bind(&mut self, uid: &PodUid, status: StatusCode) {
-        if let Some(binding) = self.bindings.0.get(uid)
+        if let Some(binding) = self.bindings.by_uid.get(uid)
             && let Stage::PreBinding { since, .. } = binding.stage
         {
             self.observations.timed_points.push(TimedPoint {
@@ -129,7 +129,7 @@ impl Engine {
 
     /// An effect of the chain ended; what is next?
     pub(super) fn advance(&mut self, uid: &PodUid, id: EffectId, outcome: EffectOutcome) {
-        let Some(binding) = self.bindings.0.get_mut(uid) else {
+        let Some(binding) = self.bindings.by_uid.get_mut(uid) else {
             return;
         };
         match &mut binding.stage {
@@ -170,7 +170,7 @@ impl Engine {
     /// run beside each other.
     pub(super) fn pre_bind(&mut self, uid: &PodUid) {
         loop {
-            let Some(binding) = self.bindings.0.get(uid) else {
+            let Some(binding) = self.bindings.by_uid.get(uid) else {
                 return;
             };
             let Stage::PreBinding {
@@ -204,7 +204,7 @@ impl Engine {
             if let Some(Binding {
                 stage: Stage::PreBinding { next, .. },
                 ..
-            }) = self.bindings.0.get_mut(uid)
+            }) = self.bindings.by_uid.get_mut(uid)
             {
                 *next += 1;
             }
@@ -220,7 +220,7 @@ impl Engine {
 
     /// Whether everything that is under way allows company.
     fn runs_in_parallel(&self, uid: &PodUid) -> bool {
-        let Some(binding) = self.bindings.0.get(uid) else {
+        let Some(binding) = self.bindings.by_uid.get(uid) else {
             return false;
         };
         let Stage::PreBinding {
@@ -240,7 +240,7 @@ impl Engine {
     }
 
     fn pre_bind_step(&mut self, uid: &PodUid, at: usize) -> PreBindStep {
-        let Some(mut binding) = self.bindings.0.remove(uid) else {
+        let Some(mut binding) = self.bindings.by_uid.remove(uid) else {
             return PreBindStep::Done;
         };
         let plugin = binding
@@ -255,7 +255,7 @@ impl Engine {
             (Some(plugin), Some((pod, node))) => plugin.pre_bind(&mut binding.state, &pod, &node),
             _ => PreBindStep::Done,
         };
-        self.bindings.0.insert(uid.clone(), binding);
+        self.bindings.by_uid.insert(uid.clone(), binding);
         step
     }
 
@@ -265,7 +265,7 @@ impl Engine {
         at: usize,
         outcome: &EffectOutcome,
     ) -> PreBindStep {
-        let Some(mut binding) = self.bindings.0.remove(uid) else {
+        let Some(mut binding) = self.bindings.by_uid.remove(uid) else {
             return PreBindStep::Done;
         };
         let plugin = binding
@@ -279,7 +279,7 @@ impl Engine {
             }
             _ => PreBindStep::Done,
         };
-        self.bindings.0.insert(uid.clone(), binding);
+        self.bindings.by_uid.insert(uid.clone(), binding);
         step
     }
 
@@ -296,7 +296,7 @@ impl Engine {
                 if let Some(Binding {
                     stage: Stage::PreBinding { running, .. },
                     ..
-                }) = self.bindings.0.get_mut(uid)
+                }) = self.bindings.by_uid.get_mut(uid)
                 {
                     running.insert(id, at);
                 }
@@ -312,7 +312,7 @@ impl Engine {
 
     /// An extender that binds goes before the plugins (`bind`).
     fn bind(&mut self, uid: &PodUid) {
-        let Some(binding) = self.bindings.0.get_mut(uid) else {
+        let Some(binding) = self.bindings.by_uid.get_mut(uid) else {
             return;
         };
         let Some(info) = self.cache.pod(uid) else {
@@ -333,7 +333,7 @@ impl Engine {
     }
 
     pub(super) fn bind_by_plugins(&mut self, uid: &PodUid) {
-        let Some(binding) = self.bindings.0.get(uid) else {
+        let Some(binding) = self.bindings.by_uid.get(uid) else {
             return;
         };
         let Some(info) = self.cache.pod(uid) else {
@@ -359,13 +359,13 @@ impl Engine {
             return self.fail_binding(uid, Refusal::Failed(error));
         };
         let id = self.effects.emit(info, action);
-        if let Some(binding) = self.bindings.0.get_mut(uid) {
+        if let Some(binding) = self.bindings.by_uid.get_mut(uid) {
             binding.stage = Stage::Binding(id, plugin);
         }
     }
 
     fn bound(&mut self, uid: &PodUid) {
-        let Some(mut binding) = self.bindings.0.remove(uid) else {
+        let Some(mut binding) = self.bindings.by_uid.remove(uid) else {
             return;
         };
         let profile = Arc::clone(&binding.profile);

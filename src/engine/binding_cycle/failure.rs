@@ -40,7 +40,7 @@ impl Engine {
     /// A pod of a higher priority needs the room of this one, which goes back to the queue if its
     /// binding has not begun. Tells whether it could be called back.
     pub(in crate::engine) fn call_back(&mut self, uid: &PodUid, plugin: PluginName) -> bool {
-        let Some(binding) = self.bindings.0.get(uid) else {
+        let Some(binding) = self.bindings.by_uid.get(uid) else {
             return false;
         };
         let message = match &binding.stage {
@@ -66,7 +66,7 @@ impl Engine {
     /// The plugins bind instead of an extender that may be ignored; otherwise its word counts
     /// (`extendersBinding`).
     fn extender_did_not_bind(&mut self, uid: &PodUid, failure: &EffectFailure) {
-        let binding = self.bindings.0.get(uid);
+        let binding = self.bindings.by_uid.get(uid);
         let binder =
             binding.and_then(|binding| binding.profile.extenders.iter().find(|e| e.binds()));
         if binder.is_some_and(|binder| binder.config.ignorable)
@@ -84,7 +84,7 @@ impl Engine {
             // The watch has seen it on the node, whatever was answered.
             return self.drop_binding(uid);
         }
-        let Some(mut binding) = self.bindings.0.remove(uid) else {
+        let Some(mut binding) = self.bindings.by_uid.remove(uid) else {
             return;
         };
         let Some(info) = self.free_room(uid, &mut binding) else {
@@ -139,7 +139,7 @@ impl Engine {
 
     /// The pod is gone or bound elsewhere: nothing of it stays.
     fn drop_binding(&mut self, uid: &PodUid) {
-        let Some(mut binding) = self.bindings.0.remove(uid) else {
+        let Some(mut binding) = self.bindings.by_uid.remove(uid) else {
             return;
         };
         let Some(info) = self.free_room(uid, &mut binding) else {
@@ -166,7 +166,7 @@ impl Engine {
         let is_ours = |binding: &Binding| {
             matches!(binding.stage, Stage::Binding(..)) && node == Some(&*binding.node)
         };
-        let outrun = self.bindings.0.get(uid);
+        let outrun = self.bindings.by_uid.get(uid);
         if outrun.is_some_and(|binding| !is_ours(binding)) {
             self.abandon_binding(uid);
         }
@@ -176,7 +176,7 @@ impl Engine {
     /// the caller.
     pub(in crate::engine) fn abandon_binding(&mut self, uid: &PodUid) {
         self.observe_permit_wait(uid, StatusCode::Unschedulable);
-        let Some(mut binding) = self.bindings.0.remove(uid) else {
+        let Some(mut binding) = self.bindings.by_uid.remove(uid) else {
             return;
         };
         let profile = Arc::clone(&binding.profile);

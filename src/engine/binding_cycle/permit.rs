@@ -71,22 +71,20 @@ impl Engine {
     }
 
     fn is_waiting(&self, uid: &PodUid) -> bool {
-        let binding = self.bindings.0.get(uid);
+        let binding = self.bindings.by_uid.get(uid);
         binding.is_some_and(|binding| matches!(binding.stage, Stage::Waiting { .. }))
     }
 
     fn waiting_pods(&self) -> Vec<PodUid> {
-        let is_waiting = |stage: &Stage| matches!(stage, Stage::Waiting { .. });
-        let bindings = self.bindings.0.iter();
-        bindings
-            .filter(|(_, b)| is_waiting(&b.stage))
+        let held = self.bindings.waiting();
+        held.filter(|(_, binding)| matches!(binding.stage, Stage::Waiting { .. }))
             .map(|(uid, _)| uid.clone())
             .collect()
     }
 
     /// `plugin` no longer holds the pod.
     fn let_go(&mut self, uid: &PodUid, plugin: PluginName) {
-        if let Some(binding) = self.bindings.0.get_mut(uid)
+        if let Some(binding) = self.bindings.by_uid.get_mut(uid)
             && let Stage::Waiting { held_by, .. } = &mut binding.stage
         {
             held_by.remove(plugin);
@@ -99,8 +97,9 @@ impl Engine {
 
     /// Sends pods back whose time at `Permit` is up.
     pub(in crate::engine) fn expire_permits(&mut self) {
+        self.bindings.forget_idle();
         let mut expired = Vec::new();
-        for (uid, binding) in &self.bindings.0 {
+        for (uid, binding) in self.bindings.waiting() {
             if let Stage::Waiting { held_by, since } = &binding.stage
                 && let Some((plugin, _)) = held_by.iter().find(|(_, until)| **until <= self.now)
             {
@@ -118,7 +117,7 @@ impl Engine {
     }
 
     pub(super) fn observe_permit_wait(&mut self, uid: &PodUid, result: StatusCode) {
-        if let Some(binding) = self.bindings.0.get(uid)
+        if let Some(binding) = self.bindings.by_uid.get(uid)
             && let Stage::Waiting { since, .. } = binding.stage
         {
             self.observations

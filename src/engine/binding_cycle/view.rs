@@ -17,6 +17,8 @@ pub(in crate::engine) struct BindingView<'a> {
     pub(in crate::engine) awaited: Vec<EffectId>,
     /// The earliest time at which waiting for others ends.
     pub(in crate::engine) deadline: Option<Timestamp>,
+    /// Whether that time is watched.
+    pub(in crate::engine) is_watched: bool,
     /// The pod as it left the queue; `None` while the queue has it.
     pub(in crate::engine) queued: Option<&'a PodInfo>,
 }
@@ -36,7 +38,7 @@ impl Bindings {
         &'a self,
         cluster: &'a Snapshot<'a>,
     ) -> impl Iterator<Item = Reserved> {
-        self.0.values().flat_map(move |binding| {
+        self.by_uid.values().flat_map(move |binding| {
             let plugins = binding.profile.plugins.iter();
             let plugins = plugins.filter_map(|plugin| plugin.as_reserve());
             plugins.flat_map(|plugin| plugin.reserved_by(&binding.state, cluster))
@@ -45,28 +47,22 @@ impl Bindings {
 
     /// All pods on their way.
     pub(in crate::engine) fn views(&self) -> impl Iterator<Item = BindingView<'_>> {
-        self.0.iter().map(|(uid, binding)| {
-            let (stage, awaited, deadline) = match &binding.stage {
-                Stage::Waiting { held_by, .. } => {
-                    let deadline = held_by.values().min().copied();
-                    (StageView::Waiting, Vec::new(), deadline)
+        self.by_uid.iter().map(|(uid, binding)| {
+            let (stage, awaited) = match &binding.stage {
+                Stage::Waiting { .. } => (StageView::Waiting, Vec::new()),
+                Stage::Nominating(id) => (StageView::Nominating, vec![*id]),
+                Stage::PreBinding { running, .. } => {
+                    (StageView::PreBinding, running.keys().copied().collect())
                 }
-                Stage::Nominating(id) => (StageView::Nominating, vec![*id], None),
-                Stage::PreBinding {
-                    running, waiting, ..
-                } => {
-                    let awaited = running.keys().copied().collect();
-                    let deadline = waiting.values().min().copied();
-                    (StageView::PreBinding, awaited, deadline)
-                }
-                Stage::Binding(id, _) => (StageView::Binding, vec![*id], None),
+                Stage::Binding(id, _) => (StageView::Binding, vec![*id]),
             };
             BindingView {
                 uid,
                 node: &binding.node,
                 stage,
                 awaited,
-                deadline,
+                deadline: binding.stage.deadline(),
+                is_watched: self.waiting.contains(uid),
                 queued: binding.queued.as_ref().map(|queued| &queued.info),
             }
         })

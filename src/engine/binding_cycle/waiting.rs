@@ -17,13 +17,14 @@ impl Engine {
     /// The `PreBind` plugin at `at` waits, at most for `limit`. Tells whether the chain goes on.
     pub(super) fn start_waiting(&mut self, uid: &PodUid, at: usize, limit: Duration) -> bool {
         let until = self.now + limit;
-        let Some(binding) = self.bindings.0.get_mut(uid) else {
+        let Some(binding) = self.bindings.by_uid.get_mut(uid) else {
             return false;
         };
         let Stage::PreBinding { waiting, .. } = &mut binding.stage else {
             return false;
         };
         waiting.insert(at, until);
+        self.bindings.begin_waiting(uid);
         self.poll_pre_bind(uid, at, WaitTime::Left)
     }
 
@@ -46,7 +47,7 @@ impl Engine {
     }
 
     fn waiting_plugins(&self) -> Vec<(PodUid, usize, Timestamp)> {
-        let bindings = self.bindings.0.iter();
+        let bindings = self.bindings.waiting();
         bindings
             .filter_map(|(uid, binding)| match &binding.stage {
                 Stage::PreBinding { waiting, .. } => Some((uid, waiting)),
@@ -62,7 +63,7 @@ impl Engine {
     /// Tells whether the chain goes on.
     fn poll_pre_bind(&mut self, uid: &PodUid, at: usize, time: WaitTime) -> bool {
         self.begin_deciding(uid);
-        let Some(mut binding) = self.bindings.0.remove(uid) else {
+        let Some(mut binding) = self.bindings.by_uid.remove(uid) else {
             return false;
         };
         let plugin = binding.profile.plugin(binding.profile.points.pre_bind[at]);
@@ -77,7 +78,7 @@ impl Engine {
         };
         let step = match (step, time) {
             (PreBindStep::Wait(_), WaitTime::Left) => {
-                self.bindings.0.insert(uid.clone(), binding);
+                self.bindings.by_uid.insert(uid.clone(), binding);
                 return true;
             }
             (PreBindStep::Wait(_), WaitTime::Up) => {
@@ -92,7 +93,7 @@ impl Engine {
         if let Stage::PreBinding { waiting, .. } = &mut binding.stage {
             waiting.remove(&at);
         }
-        self.bindings.0.insert(uid.clone(), binding);
+        self.bindings.by_uid.insert(uid.clone(), binding);
         self.take_step(uid, at, step)
     }
 }
