@@ -15,6 +15,12 @@ const GONE_AFTER: u64 = 1_024;
 impl Classes {
     /// Forgets what was not used for long.
     pub(super) fn forget_disused(&mut self, vocabulary: &mut Vocabulary) {
+        let of_classes = self.kept.values().map(|kept| kept.last_used);
+        let of_standings = self.standings.values().map(|kept| kept.last_used);
+        let longest = of_classes.chain(of_standings).min().unwrap_or(self.uses);
+        if self.uses.saturating_sub(longest) <= GONE_AFTER {
+            return;
+        }
         let own = self.own_references();
         let is_gone = |class: PodClassId| {
             let own = own.get(&class).copied().unwrap_or(0);
