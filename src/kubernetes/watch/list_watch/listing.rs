@@ -30,6 +30,9 @@ pub(super) struct Listing {
     page: OpenPage,
     asked: Option<AskedPage>,
     version: String,
+    /// The first object, which is read when the list begins.
+    first: Option<Bytes>,
+    is_over: bool,
     /// Of the pages before this one.
     before: Read,
     /// Of this page.
@@ -58,21 +61,33 @@ struct Read {
 // === impl Listing ===
 
 impl Listing {
-    /// Asks for the first page.
+    /// Asks for the first page, and reads so much of it that it is known to be one.
     pub(super) async fn begin(resource: &Arc<WatchedResource>) -> Result<Self, ListWatchError> {
         let body = resource.page(None, PAGE_SIZE).await?;
-        Ok(Self {
+        let mut listing = Self {
             page: OpenPage::new(body, resource),
             resource: Arc::clone(resource),
             asked: None,
             version: String::new(),
+            first: None,
+            is_over: false,
             before: Read::default(),
             read: Read::default(),
-        })
+        };
+        listing.first = listing.read_object().await?;
+        Ok(listing)
     }
 
     /// The message of the next object; `None` at the end of the list.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, ListWatchError> {
+        match self.first.take() {
+            Some(first) => Ok(Some(first)),
+            None if self.is_over => Ok(None),
+            None => self.read_object().await,
+        }
+    }
+
+    async fn read_object(&mut self) -> Result<Option<Bytes>, ListWatchError> {
         loop {
             let part = self.page.reader.next();
             match part.map_err(|reason| self.resource.unreadable(reason))? {
@@ -94,6 +109,7 @@ impl Listing {
                 }
                 None => {
                     if !self.read_more().await? && !self.turn_page().await? {
+                        self.is_over = true;
                         return Ok(None);
                     }
                 }
