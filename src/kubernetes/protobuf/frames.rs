@@ -2,7 +2,7 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
-use crate::kubernetes::protobuf::{DecodeError, OBJECT_MAX};
+use crate::kubernetes::protobuf::{DecodeError, OBJECT_MAX, partial};
 
 const HEADER: usize = size_of::<u32>();
 
@@ -16,12 +16,7 @@ pub struct Frames {
 impl Frames {
     /// Adds the next bytes of the body.
     pub fn push(&mut self, data: Bytes) {
-        if self.unread.is_empty() {
-            // Often the only owner of whole frames: then nothing is copied.
-            self.unread = data.into();
-        } else {
-            self.unread.extend_from_slice(&data);
-        }
+        partial::append(&mut self.unread, data);
     }
 
     /// The next whole frame, if it has arrived. After an error every further call fails alike.

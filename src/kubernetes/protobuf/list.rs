@@ -5,7 +5,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use prost::Message;
 
 use crate::kubernetes::protobuf::envelope::{self, MAGIC, TypeMeta};
-use crate::kubernetes::protobuf::partial::Header;
+use crate::kubernetes::protobuf::partial::{self, Header};
 use crate::kubernetes::protobuf::{DecodeError, OBJECT_MAX, omit_empty};
 
 #[derive(Clone, PartialEq, Message)]
@@ -59,12 +59,7 @@ enum Place {
 impl ListReader {
     /// Adds the next bytes of the body.
     pub fn push(&mut self, data: Bytes) {
-        if self.unread.is_empty() {
-            // Often the only owner of whole parts: then nothing is copied.
-            self.unread = data.into();
-        } else {
-            self.unread.extend_from_slice(&data);
-        }
+        partial::append(&mut self.unread, data);
     }
 
     /// The next part, if it has come as a whole.

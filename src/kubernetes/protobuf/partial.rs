@@ -1,4 +1,4 @@
-//! Fields of a message of which not all bytes have come yet.
+//! Bodies and messages of which not all bytes have come yet.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -6,6 +6,16 @@ use crate::kubernetes::protobuf::DecodeError;
 
 /// The longest varint, in bytes (<https://protobuf.dev/programming-guides/encoding/#varints>).
 const VARINT_MAX: usize = 10;
+
+/// Adds the next bytes of a body to those that are not read yet.
+pub(super) fn append(unread: &mut BytesMut, data: Bytes) {
+    if unread.is_empty() {
+        // Often the only owner of whole parts: then nothing is copied.
+        *unread = data.into();
+    } else {
+        unread.extend_from_slice(&data);
+    }
+}
 
 /// The beginning of a field.
 #[derive(Clone, Copy, Debug)]

@@ -172,11 +172,10 @@ impl CarriedTerms {
         let Some((_, removed)) = self.terms.swap_remove_index(index) else {
             return;
         };
-        self.index.remove(&removed.anchors, index);
-        if let Some((_, moved)) = self.terms.get_index(index) {
-            let from = self.terms.len();
-            self.index.relocate(&moved.anchors, from, index);
-        }
+        let moved = self.terms.get_index(index);
+        let moved = moved.map(|(_, moved)| &moved.anchors);
+        let last = self.terms.len();
+        self.index.swap_remove(&removed.anchors, index, moved, last);
     }
 }
 

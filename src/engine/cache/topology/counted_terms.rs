@@ -272,11 +272,10 @@ impl CountedTerms {
         let Some((_, removed)) = self.counters.swap_remove_index(index) else {
             return;
         };
-        self.index.remove(&removed.anchors, index);
-        if let Some((_, moved)) = self.counters.get_index(index) {
-            let from = self.counters.len();
-            self.index.relocate(&moved.anchors, from, index);
-        }
+        let moved = self.counters.get_index(index);
+        let moved = moved.map(|(_, moved)| &moved.anchors);
+        let last = self.counters.len();
+        self.index.swap_remove(&removed.anchors, index, moved, last);
         symbols.release(removed.held);
         self.generation += 1;
     }

@@ -65,8 +65,22 @@ impl SelectorIndex {
         }
     }
 
-    /// Removes the selector at `index`.
-    pub(super) fn remove(&mut self, anchors: &Anchors, index: usize) {
+    /// Removes the selector at `index`, whose place the one at `last` takes, unless it was that.
+    pub(super) fn swap_remove(
+        &mut self,
+        removed: &Anchors,
+        index: usize,
+        moved: Option<&Anchors>,
+        last: usize,
+    ) {
+        self.remove(removed, index);
+        if let Some(moved) = moved {
+            self.remove(moved, last);
+            self.insert_at(moved, index);
+        }
+    }
+
+    fn remove(&mut self, anchors: &Anchors, index: usize) {
         for anchor in &anchors.0 {
             let Some(postings) = self.namespaces.get_mut(&anchor.namespace) else {
                 continue;
@@ -76,12 +90,6 @@ impl SelectorIndex {
                 self.namespaces.swap_remove(&anchor.namespace);
             }
         }
-    }
-
-    /// The selector that was at `from` is at `to` now.
-    pub(super) fn relocate(&mut self, anchors: &Anchors, from: usize, to: usize) {
-        self.remove(anchors, from);
-        self.insert_at(anchors, to);
     }
 
     /// The selectors that may select a pod, each once, in a fixed order: every one that does is

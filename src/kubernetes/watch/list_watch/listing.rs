@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body_util::BodyExt;
 use kube::client::Body;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::kubernetes::protobuf::{ListPart, ListReader};
@@ -124,21 +123,14 @@ impl Listing {
 
     /// Reads what has come; tells whether the page goes on.
     async fn read_more(&mut self) -> Result<bool, ListWatchError> {
-        let frame = timeout_at(self.page.until, self.page.body.frame()).await;
-        match frame.map_err(|_| self.resource.silent(ANSWER_LIMIT))? {
-            Some(Ok(frame)) => {
-                if let Ok(data) = frame.into_data() {
-                    self.page.reader.push(data);
-                }
-                Ok(true)
-            }
-            Some(Err(error)) => Err(self.resource.no_request(error)),
-            None => {
-                let end = self.page.reader.finish();
-                end.map_err(|reason| self.resource.unreadable(reason))?;
-                Ok(false)
-            }
+        let OpenPage { body, until, .. } = &mut self.page;
+        if let Some(data) = self.resource.read(body, *until, ANSWER_LIMIT).await? {
+            self.page.reader.push(data);
+            return Ok(true);
         }
+        let end = self.page.reader.finish();
+        end.map_err(|reason| self.resource.unreadable(reason))?;
+        Ok(false)
     }
 
     /// Goes on to the next page; tells whether there is one.

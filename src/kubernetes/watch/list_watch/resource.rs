@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{HeaderValue, Response, header};
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::api::{ListParams, WatchParams};
 use kube::client::Body;
 use kube::core::request::Request;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::kubernetes::clock::Clock;
 use crate::kubernetes::protobuf::{self, DecodeError, Status};
@@ -91,6 +92,28 @@ impl WatchedResource {
             return Err(ListWatchError::ContentType { path, content_type });
         }
         Ok(answer.into_body())
+    }
+
+    /// The next bytes of an answer, which must have come before `until`, `limit` after it was asked
+    /// for; `None` at its end.
+    pub(super) async fn read(
+        &self,
+        body: &mut Body,
+        until: Instant,
+        limit: Duration,
+    ) -> Result<Option<Bytes>, ListWatchError> {
+        loop {
+            let frame = timeout_at(until, body.frame()).await;
+            match frame.map_err(|_| self.silent(limit))? {
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Ok(Some(data));
+                    }
+                }
+                Some(Err(error)) => return Err(self.no_request(error)),
+                None => return Ok(None),
+            }
+        }
     }
 
     pub(super) fn no_request(

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::BodyExt;
 use kube::Resource;
 use kube::client::Body;
 use kube::runtime::watcher::Event;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use crate::kubernetes::protobuf::{self, Frames, Protobuf, WatchMessage};
 use crate::kubernetes::watch::guard::Guard;
@@ -66,14 +65,9 @@ impl Watching {
                 }
                 continue;
             }
-            let read = timeout_at(self.opened + limit, self.body.frame()).await;
-            match read.map_err(|_| resource.silent(limit))? {
-                Some(Ok(frame)) => {
-                    if let Ok(data) = frame.into_data() {
-                        self.frames.push(data);
-                    }
-                }
-                Some(Err(error)) => return Err(resource.no_request(error)),
+            let until = self.opened + limit;
+            match resource.read(&mut self.body, until, limit).await? {
+                Some(data) => self.frames.push(data),
                 None if self.is_very_short(resource) => {
                     let path = resource.path.clone();
                     return Err(ListWatchError::VeryShort { path });

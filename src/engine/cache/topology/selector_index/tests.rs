@@ -75,11 +75,9 @@ impl Indexed {
 
     fn remove(&mut self, index: usize) {
         let (_, anchors) = self.selectors.swap_remove(index);
-        self.index.remove(&anchors, index);
-        if let Some((_, anchors)) = self.selectors.get(index) {
-            let from = self.selectors.len();
-            self.index.relocate(anchors, from, index);
-        }
+        let moved = self.selectors.get(index).map(|(_, moved)| moved);
+        let last = self.selectors.len();
+        self.index.swap_remove(&anchors, index, moved, last);
     }
 
     fn apply(&mut self, operation: &Operation) {
