@@ -169,7 +169,7 @@ impl Engine {
         if info.is_terminating && self.cache.nominator.node_of(uid).is_some() {
             self.leave_queue(uid);
         } else {
-            let held = self.cache.nominator.node_of(uid).cloned();
+            let held = self.cache.nominator.promise_to(uid);
             self.forget_pending(uid);
             self.promise_ended(uid, held);
         }
@@ -364,12 +364,12 @@ impl Engine {
         let now = self.now;
         let (queue, plugins) = self.queue_and_plugins();
         queue.requeue(now, &info.uid, rejectors, &plugins);
-        let promised = self.cache.nominator.node_of(&info.uid).cloned();
+        let promised = self.cache.nominator.promise_to(&info.uid);
         // At once, since the next attempt comes before the pod's object says so.
         self.cache.nominate(info, decision.nominated_node.clone());
         self.promise_ended(&info.uid, promised.clone());
         let nominated = Renomination {
-            promised,
+            promised: promised.map(|promise| promise.node),
             node: decision.nominated_node.clone(),
         };
         self.report_failure(info, reason, message, &nominated);

@@ -149,7 +149,7 @@ impl Engine {
         let mut assumed = self.cache.vocabulary.share_pod(info);
         assumed.node_name = Some(Arc::clone(&node));
         self.cache.assume_pod(assumed);
-        let held = self.cache.nominator.node_of(&info.uid).cloned();
+        let held = self.cache.nominator.promise_to(&info.uid);
         self.cache.clear_nomination(&info.uid);
         self.cache.preemptions.end(&info.uid);
         let outcome = self
@@ -164,7 +164,7 @@ impl Engine {
                 return Err(refusal);
             }
         };
-        self.promise_ended(&info.uid, held.filter(|held| *held != node));
+        self.promise_ended(&info.uid, held.filter(|held| held.node != node));
         let uid = info.uid.clone();
         if !held_by.is_empty() {
             self.bindings.begin_waiting(&uid);

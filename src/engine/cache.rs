@@ -15,7 +15,7 @@ mod label_chains;
 pub mod listers;
 pub mod node_changes;
 pub mod nodes;
-mod nominator;
+pub(crate) mod nominator;
 pub mod overlay;
 pub(crate) mod pods;
 mod priorities;

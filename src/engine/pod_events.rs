@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::engine::cache::nominator::Promise;
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
 use crate::engine::queue::{RecordedChange, any_less, target_pod_change};
 use crate::engine::{Activity, Engine};
@@ -50,7 +51,7 @@ impl Engine {
 
     /// The pod is gone, wherever it was.
     fn delete_pod(&mut self, uid: &PodUid) {
-        let held = self.cache.nominator.node_of(uid).cloned();
+        let held = self.cache.nominator.promise_to(uid);
         self.forget_pending(uid);
         self.promise_ended(uid, held);
         self.abandon_binding(uid);
@@ -97,8 +98,8 @@ impl Engine {
         self.quarantine.release_pod(key);
         self.abandon_outrun_binding(uid, info.node_name.as_deref());
         let node = info.node_name.clone();
-        let held = self.cache.nominator.node_of(uid).cloned();
-        let elsewhere = held.filter(|held| Some(held) != node.as_ref());
+        let held = self.cache.nominator.promise_to(uid);
+        let elsewhere = held.filter(|held| Some(&held.node) != node.as_ref());
         self.forget_pending(uid);
         let class = Arc::clone(self.cache.vocabulary.pod_class(info.class));
         self.note_known(&mut info);
@@ -152,7 +153,7 @@ impl Engine {
             self.quarantine.release_pod(key);
             return self.apply_foreign(pod, uid);
         }
-        let held = self.cache.nominator.node_of(uid).cloned();
+        let held = self.cache.nominator.promise_to(uid);
         let mut info = match self.cache.vocabulary.compile_pod(pod) {
             Ok(info) => info,
             Err(error) => {
@@ -193,7 +194,7 @@ impl Engine {
             self.promise_withdrawn(uid, &node);
         }
         let holds = self.cache.nominator.node_of(uid);
-        if is_known && holds.is_some() && holds != held.as_ref() {
+        if is_known && holds.is_some() && holds != held.as_ref().map(|held| &held.node) {
             // Somebody else nominated it: it takes the room, or gives it up.
             self.wake_after_backoff(std::slice::from_ref(uid));
         }
@@ -202,7 +203,7 @@ impl Engine {
 
     /// A pod that another scheduler decides about: only the room that it was promised counts.
     fn apply_foreign(&mut self, pod: &Pod, uid: &PodUid) {
-        let held = self.cache.nominator.node_of(uid).cloned();
+        let held = self.cache.nominator.promise_to(uid);
         let named = pod.status.nominated_node_name.as_deref();
         let named = named.filter(|node| !node.is_empty()).map(Arc::from);
         let compiled = named.map(|node| (node, self.cache.vocabulary.compile_pod(pod)));
@@ -218,10 +219,15 @@ impl Engine {
     }
 
     /// The pod `held` room on a node that it was nominated for; unless it still does, that is free
-    /// for others.
-    pub(super) fn promise_ended(&mut self, uid: &PodUid, held: Option<Arc<str>>) {
-        if let Some(node) = held.filter(|node| self.cache.nominator.node_of(uid) != Some(node)) {
-            self.assigned_pod_changed(ActionType::DELETE, Some(node), uid);
+    /// for others. Those of a higher priority could take it all along.
+    pub(super) fn promise_ended(&mut self, uid: &PodUid, held: Option<Promise>) {
+        let holds = self.cache.nominator.node_of(uid);
+        if let Some(Promise { node, priority }) = held.filter(|held| holds != Some(&held.node)) {
+            let change = RecordedChange {
+                priority_at_most: Some(priority),
+                ..assigned_pod_change(ActionType::DELETE, Some(node), uid)
+            };
+            self.tell_queue(&change, None);
         }
     }
 

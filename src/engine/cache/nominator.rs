@@ -13,6 +13,14 @@ pub(crate) struct Nominator {
     nodes: BTreeMap<PodUid, Arc<str>>,
 }
 
+/// Room on a node, kept from pods of the same or a lower priority.
+#[derive(Clone, Debug)]
+pub(crate) struct Promise {
+    pub(crate) node: Arc<str>,
+    /// The priority of the pod that it was promised to.
+    pub(crate) priority: i32,
+}
+
 impl Nominator {
     /// The pods that are nominated for the node called `node`.
     pub(crate) fn on(&self, node: &str) -> &[PodInfo] {
@@ -22,6 +30,16 @@ impl Nominator {
     /// The node that the pod called `uid` is nominated for.
     pub(crate) fn node_of(&self, uid: &PodUid) -> Option<&Arc<str>> {
         self.nodes.get(uid)
+    }
+
+    /// What the pod called `uid` was promised.
+    pub(crate) fn promise_to(&self, uid: &PodUid) -> Option<Promise> {
+        let node = self.nodes.get(uid)?;
+        let pod = self.on(node).iter().find(|pod| pod.uid == *uid)?;
+        Some(Promise {
+            node: Arc::clone(node),
+            priority: pod.priority,
+        })
     }
 
     /// All nominations: the node, and the pod that holds room on it.

@@ -26,6 +26,8 @@ pub struct RecordedChange {
     pub pod: Option<PodUid>,
     /// The object of another kind that changed.
     pub object: Option<ObjectKey>,
+    /// Pods of a higher priority are not concerned (`getLEPriorityPreCheck`).
+    pub priority_at_most: Option<i32>,
 }
 
 impl RecordedChange {
@@ -36,6 +38,7 @@ impl RecordedChange {
             node: None,
             pod: None,
             object: None,
+            priority_at_most: None,
         }
     }
 }

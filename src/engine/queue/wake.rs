@@ -115,6 +115,10 @@ fn strategy(pod: &QueuedPod, change: &RecordedChange, plugins: &dyn QueuePlugins
         EventResource::AssignedPod if about_this_pod => return Strategy::Skip,
         _ => {}
     }
+    let is_above = |most| pod.info.priority > most;
+    if change.priority_at_most.is_some_and(is_above) {
+        return Strategy::Skip;
+    }
     if pod.has_no_rejectors() {
         return Strategy::AfterBackoff;
     }

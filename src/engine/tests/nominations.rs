@@ -64,6 +64,23 @@ fn a_promise_that_ends_wakes_the_pods_that_it_kept_away() {
 }
 
 #[test]
+fn a_promise_that_ends_wakes_nobody_of_a_higher_priority() {
+    let mut driver = one_core();
+    let with_port = |pod: PodBuilder| pod.host_port("", "TCP", 80);
+    driver.pod(&with_port(make_pod("there")).on("n"));
+    driver.pod(&with_port(promised(10)));
+    let [same, higher] = [10, 11].map(|priority| {
+        let waiting = with_port(make_pod(&format!("p-{priority}"))).priority(priority);
+        driver.pod(&waiting);
+        driver.message();
+        waiting
+    });
+    driver.pod(&with_port(promised(10)).status(json!({"nominatedNodeName": null})));
+    assert_eq!(driver.place(&same), Some(Place::Backoff));
+    assert_eq!(driver.place(&higher), Some(Place::Unschedulable));
+}
+
+#[test]
 fn room_that_another_scheduler_promised_is_kept_from_lesser_pods() {
     for withdrawn in [true, false] {
         let mut driver = one_core();
