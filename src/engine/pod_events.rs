@@ -6,6 +6,7 @@ use crate::engine::cache::nominator::Promise;
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
 use crate::engine::queue::{RecordedChange, any_less, target_pod_change};
 use crate::engine::{Activity, Engine};
+use crate::model::map::IdSet;
 use crate::model::objects::Pod;
 use crate::model::pod_class::InvalidPod;
 use crate::model::pod_info::{PodInfo, PodKey, PodUid};
@@ -28,9 +29,9 @@ impl Engine {
     }
 
     /// There are no other pods than these.
-    pub(super) fn pods_listed(&mut self, mut uids: Vec<PodUid>) {
-        uids.sort_unstable();
-        let is_listed = |uid: &PodUid| uids.binary_search(uid).is_ok();
+    pub(super) fn pods_listed(&mut self, uids: Vec<PodUid>) {
+        let uids: IdSet<PodUid> = uids.into_iter().collect();
+        let is_listed = |uid: &PodUid| uids.contains(uid);
         self.quarantine.retain_pods(is_listed);
         let gone = self.known.iter().filter(|(_, uid)| !is_listed(uid));
         let mut gone: Vec<_> = gone.map(|(key, uid)| (key.clone(), uid.clone())).collect();
