@@ -1,4 +1,5 @@
-//! Pods and nodes as the API server sends them in protobuf, decoded into the slim objects.
+//! Pods and nodes as the API server sends them in protobuf, decoded into the slim objects, and what
+//! is written for each pod.
 //!
 //! The messages hold only the fields that the objects have; everything else is skipped without
 //! being copied. Their field numbers are those of `generated.proto` in k8s.io/api and
@@ -26,12 +27,16 @@ mod tests;
 mod time;
 mod volumes;
 mod watch;
+mod written;
 
 pub use frames::Frames;
 pub use list::{ListPart, ListReader};
 pub use metadata::identity;
 pub use status::{Status, status};
 pub use watch::{WatchMessage, watch_message};
+#[cfg(test)]
+pub use written::as_json;
+pub use written::{Binding, Event, Metadata, MicroTime, ObjectReference, Written, with_body};
 
 use prost::Message;
 

@@ -1,5 +1,6 @@
 //! What is decoded from the protobuf of a real API server equals what is decoded from its JSON,
-//! and every field of the slim objects is seen at least once.
+//! and every field of the slim objects is seen at least once; what is written in protobuf reads back
+//! the same.
 #![cfg(feature = "live")]
 #![expect(
     clippy::panic_in_result_fn,
@@ -19,6 +20,7 @@ mod harness;
 mod requests;
 mod rich;
 mod seen;
+mod written;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -90,6 +92,7 @@ async fn protobuf_decodes_to_the_same_objects_as_json() -> anyhow::Result<()> {
     seen.extend(lists_agree::<Node>(&server).await?);
     watches_agree::<Node>(&server, &start).await?;
     assert_eq!(seen::unseen(&seen), [""; 0], "no object has these fields");
+    written::objects_agree(&client).await?;
     // It then knows of no events before its start.
     control_plane.restart_apiserver().await?;
     refusals_agree(&server).await?;

@@ -4,50 +4,18 @@ use std::sync::Arc;
 
 use kube::api::{GetParams, PostParams};
 use kube::core::request::Error as RequestError;
-use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::apis::extender::Extender;
 use crate::engine::effect::{Effect, EffectOutcome, FailureKind};
 use crate::kubernetes::dispatcher::retry::{Failure, Meaning, TRIES, next_try, pause, rest, send};
 use crate::kubernetes::dispatcher::{Caller, DONE, failed, not_leading, pods};
+use crate::kubernetes::protobuf::{self, Binding, Metadata, ObjectReference};
 use crate::model::objects::Pod;
 use crate::model::pod_info::PodUid;
 
-/// A binding as the API server reads it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Binding<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: Metadata<'a>,
-    target: Target<'a>,
-}
-
-#[derive(Serialize)]
-struct Metadata<'a> {
-    namespace: &'a str,
-    name: &'a str,
-    uid: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    annotations: Option<Annotations<'a>>,
-}
-
-#[derive(Serialize)]
-struct Annotations<'a> {
-    /// How a bound pod says who placed it under which leadership:
-    /// `<lease UID>/<leaseTransitions>`.
-    #[serde(rename = "bayplan.dev/term")]
-    term: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Target<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    name: &'a str,
-}
+/// How a bound pod says who placed it under which leadership: `<lease UID>/<leaseTransitions>`.
+const TERM: &str = "bayplan.dev/term";
 
 /// What the API server says of a pod whose binding was in doubt.
 enum Settled {
@@ -143,24 +111,27 @@ impl Caller {
 
     fn binding(&self, effect: &Effect, node: &str) -> Result<http::Request<Vec<u8>>, RequestError> {
         let (namespace, name) = (&*effect.pod.namespace, &*effect.pod.name);
-        let term = self.leadership.term().map(|term| term.to_string());
-        let body = Binding {
-            api_version: "v1",
-            kind: "Binding",
-            metadata: Metadata {
-                namespace,
-                name,
-                uid: &effect.uid.0,
-                annotations: term.as_deref().map(|term| Annotations { term }),
-            },
-            target: Target {
-                api_version: "v1",
-                kind: "Node",
-                name: node,
-            },
+        let term = self.leadership.term();
+        let binding = Binding {
+            metadata: Some(Metadata {
+                name: name.to_owned(),
+                namespace: namespace.to_owned(),
+                uid: effect.uid.0.to_string(),
+                annotations: term
+                    .map(|term| (TERM.to_owned(), term.to_string()))
+                    .into_iter()
+                    .collect(),
+            }),
+            target: Some(ObjectReference {
+                kind: "Node".to_owned(),
+                name: node.to_owned(),
+                api_version: "v1".to_owned(),
+                ..ObjectReference::default()
+            }),
         };
-        let body = serde_json::to_vec(&body).map_err(RequestError::SerializeBody)?;
-        pods(effect).create_subresource("binding", name, &PostParams::default(), body)
+        let request =
+            pods(effect).create_subresource("binding", name, &PostParams::default(), Vec::new())?;
+        Ok(protobuf::with_body(request.map(drop), &binding))
     }
 
     /// Asks until the answer is clear: a binding in doubt holds its room on the node, and guessing

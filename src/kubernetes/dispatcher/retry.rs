@@ -7,9 +7,10 @@ use http::header::RETRY_AFTER;
 use http::{HeaderMap, Request, StatusCode};
 use kube::Client;
 use kube::client::Body;
-use kube::core::Status;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+
+use crate::kubernetes::protobuf::{self, Status};
 
 /// Tries of one write at most.
 pub(in crate::kubernetes) const TRIES: u32 = 5;
@@ -114,7 +115,7 @@ impl Failure {
     }
 
     fn answered(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
-        let status: Option<Status> = serde_json::from_slice(body).ok();
+        let status = protobuf::status(body);
         let text = match &status {
             Some(status) => status.message.clone(),
             None => String::from_utf8_lossy(body).trim().to_owned(),
@@ -153,7 +154,7 @@ fn retry_after(headers: &HeaderMap, status: Option<&Status>) -> Option<Duration>
         .and_then(|value| value.to_str().ok());
     let seconds = match header.and_then(|text| text.parse().ok()) {
         Some(seconds) => seconds,
-        None => u64::from(status?.details.as_ref()?.retry_after_seconds),
+        None => u64::try_from(status?.details.as_ref()?.retry_after_seconds).unwrap_or(0),
     };
     (seconds > 0).then(|| Duration::from_secs(seconds))
 }

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Request;
 use http::header::CONTENT_TYPE;
-use http::{Method, Request};
 use kube::Client;
 use kube::core::request::Error as RequestError;
-use serde::Serialize;
 use serde_json::json;
 use tracing::debug;
 
@@ -16,6 +15,7 @@ use crate::kubernetes::dispatcher::retry::{Meaning, TRIES, pause, send};
 use crate::kubernetes::events::PodEvent;
 use crate::kubernetes::events::queue::Waiting;
 use crate::kubernetes::leadership::Leadership;
+use crate::kubernetes::protobuf::{self, Event, Metadata, ObjectReference};
 use crate::metrics::EventMetrics;
 use crate::model::pod_info::{PodKey, PodUid};
 use crate::model::timestamp::Timestamp;
@@ -32,74 +32,35 @@ pub(super) struct Writer {
     pub(super) waiting: Arc<Waiting>,
 }
 
-/// An event as the API server reads it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Body<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: Metadata<'a>,
-    event_time: &'a str,
-    #[serde(rename = "type")]
-    type_: &'static str,
-    reason: &'static str,
-    action: &'static str,
-    note: &'a str,
-    reporting_controller: &'a str,
-    reporting_instance: &'a str,
-    regarding: Reference<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    related: Option<Reference<'a>>,
-}
-
-#[derive(Serialize)]
-struct Metadata<'a> {
-    name: &'a str,
-    namespace: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Reference<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    namespace: &'a str,
-    name: &'a str,
-    uid: &'a str,
-}
-
 impl Writer {
     /// Creates an event that was recorded at `time`.
     pub(super) async fn create(&self, event: &PodEvent, name: &str, time: Timestamp) {
         let path = events_path(&event.pod);
-        let body = body(event, name, time, &self.identity);
-        self.write(&event.pod, Method::POST, &path, "application/json", &body)
-            .await;
+        let object = object(event, name, time, &self.identity);
+        let request = Request::post(path).body(());
+        let request = request.map(|request| protobuf::with_body(request, &object));
+        self.write(&event.pod, request).await;
     }
 
     /// Notes how often an event has come, the last time at `time`.
     pub(super) async fn count(&self, pod: &PodKey, name: &str, count: u32, time: Timestamp) {
         let path = format!("{}/{name}", events_path(pod));
         let series = json!({"series": {"count": count, "lastObservedTime": micro_time(time)}});
-        let body = series.to_string().into_bytes();
-        let merge = "application/merge-patch+json";
-        self.write(pod, Method::PATCH, &path, merge, &body).await;
+        let request = Request::patch(path)
+            .header(CONTENT_TYPE, "application/merge-patch+json")
+            .body(series.to_string().into_bytes());
+        self.write(pod, request).await;
     }
 
     /// Sends, trying again while that may help.
-    async fn write(&self, pod: &PodKey, method: Method, path: &str, content: &str, body: &[u8]) {
+    async fn write(&self, pod: &PodKey, request: http::Result<Request<Vec<u8>>>) {
         for attempt in 1..=TRIES {
             let Some(limit) = self.leadership.write_timeout() else {
                 break;
             };
-            let request = Request::builder().method(method.clone()).uri(path);
-            let request = request.header(CONTENT_TYPE, content).body(body.to_vec());
-            let sent = send(
-                &self.client,
-                limit,
-                request.map_err(RequestError::BuildRequest),
-            )
-            .await;
+            let request = request.as_ref().cloned();
+            let request = request.map_err(|error| RequestError::Validation(error.to_string()));
+            let sent = send(&self.client, limit, request).await;
             self.waiting.note_sent(sent.is_ok());
             let Err(failure) = sent else {
                 self.metrics.written.inc();
@@ -128,39 +89,39 @@ fn events_path(pod: &PodKey) -> String {
     format!("/apis/events.k8s.io/v1/namespaces/{}/events", pod.namespace)
 }
 
-fn body(event: &PodEvent, name: &str, time: Timestamp, identity: &str) -> Vec<u8> {
+/// An event as the API server reads it.
+fn object(event: &PodEvent, name: &str, time: Timestamp, identity: &str) -> Event {
     let PodEvent { pod, uid, record } = event;
     let related = record.related.as_ref();
-    let body = Body {
-        api_version: "events.k8s.io/v1",
-        kind: "Event",
-        metadata: Metadata {
-            name,
-            namespace: &pod.namespace,
-        },
-        event_time: &micro_time(time),
-        type_: match record.kind {
-            EventKind::Normal => "Normal",
-            EventKind::Warning => "Warning",
-        },
-        reason: record.reason,
-        action: record.action,
-        note: &record.note,
-        reporting_controller: &record.reporting_controller,
-        reporting_instance: &reporting_instance(&record.reporting_controller, identity),
-        regarding: reference(pod, uid),
-        related: related.map(|(pod, uid)| reference(pod, uid)),
+    let type_ = match record.kind {
+        EventKind::Normal => "Normal",
+        EventKind::Warning => "Warning",
     };
-    serde_json::to_vec(&body).expect("texts must be JSON")
+    Event {
+        metadata: Some(Metadata {
+            name: name.to_owned(),
+            namespace: pod.namespace.to_string(),
+            ..Metadata::default()
+        }),
+        event_time: Some(time.into()),
+        reporting_controller: record.reporting_controller.to_string(),
+        reporting_instance: reporting_instance(&record.reporting_controller, identity),
+        action: record.action.to_owned(),
+        reason: record.reason.to_owned(),
+        regarding: Some(reference(pod, uid)),
+        related: related.map(|(pod, uid)| reference(pod, uid)),
+        note: record.note.clone(),
+        r#type: type_.to_owned(),
+    }
 }
 
-fn reference<'a>(pod: &'a PodKey, uid: &'a PodUid) -> Reference<'a> {
-    Reference {
-        api_version: "v1",
-        kind: "Pod",
-        namespace: &pod.namespace,
-        name: &pod.name,
-        uid: &uid.0,
+fn reference(pod: &PodKey, uid: &PodUid) -> ObjectReference {
+    ObjectReference {
+        kind: "Pod".to_owned(),
+        namespace: pod.namespace.to_string(),
+        name: pod.name.to_string(),
+        uid: uid.0.to_string(),
+        api_version: "v1".to_owned(),
     }
 }
 
@@ -187,6 +148,41 @@ impl std::fmt::Debug for Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::effect::EventRecord;
+
+    #[test]
+    fn an_event_says_who_did_what_to_which_pod_and_why() {
+        let pod = |name: &str| PodKey {
+            namespace: "ns".into(),
+            name: name.into(),
+        };
+        let event = PodEvent {
+            pod: pod("victim"),
+            uid: PodUid("uid-v".into()),
+            record: EventRecord {
+                related: Some((pod("p"), PodUid("uid-p".into()))),
+                kind: EventKind::Normal,
+                reason: "Preempted",
+                action: "Preempting",
+                note: "Preempted by a pod".into(),
+                reporting_controller: "bayplan".into(),
+            },
+        };
+        let time = Timestamp::from_micros(1_500_001);
+        let object = object(&event, "victim.1", time, "host");
+        let request = protobuf::with_body(Request::new(()), &object);
+        let reference = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "Pod", "namespace": "ns", "name": name, "uid": uid});
+        assert_eq!(
+            protobuf::as_json(request.body()).unwrap(),
+            json!({"apiVersion": "events.k8s.io/v1", "kind": "Event",
+                "metadata": {"namespace": "ns", "name": "victim.1"},
+                "eventTime": {"seconds": 1, "nanos": 500_001_000},
+                "type": "Normal", "reason": "Preempted", "action": "Preempting",
+                "note": "Preempted by a pod",
+                "reportingController": "bayplan", "reportingInstance": "bayplan-host",
+                "regarding": reference("victim", "uid-v"), "related": reference("p", "uid-p")})
+        );
+    }
 
     #[test]
     fn times_have_microseconds() {

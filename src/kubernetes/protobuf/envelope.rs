@@ -16,19 +16,21 @@ pub(super) const CONTENT_ENCODING: usize = 3;
 pub(super) const CONTENT_TYPE: usize = 4;
 
 #[derive(Clone, PartialEq, Message)]
-struct Unknown {
+pub(super) struct Unknown {
     #[prost(message, optional, tag = "1")]
-    type_meta: Option<TypeMeta>,
+    pub(super) type_meta: Option<TypeMeta>,
     #[prost(bytes = "bytes", tag = "2")]
-    raw: Bytes,
+    pub(super) raw: Bytes,
     #[prost(string, tag = "3")]
-    content_encoding: String,
+    pub(super) content_encoding: String,
     #[prost(string, tag = "4")]
-    content_type: String,
+    pub(super) content_type: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TypeMeta {
+    #[prost(string, tag = "1")]
+    pub(super) api_version: String,
     #[prost(string, tag = "2")]
     pub(super) kind: String,
 }

@@ -16,8 +16,16 @@ struct StatusMessage {
     message: String,
     #[prost(string, tag = "4")]
     reason: String,
+    #[prost(message, optional, tag = "5")]
+    details: Option<DetailsMessage>,
     #[prost(int32, tag = "6")]
     code: i32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct DetailsMessage {
+    #[prost(int32, tag = "5")]
+    retry_after_seconds: i32,
 }
 
 /// The same in JSON.
@@ -39,6 +47,16 @@ pub struct Status {
     pub reason: String,
     /// A sentence for people.
     pub message: String,
+    /// More about it.
+    pub details: Option<Details>,
+}
+
+/// What else the API server says of a request that it refuses.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Details {
+    /// How many seconds it wants to be left alone, 0 if it does not say.
+    pub retry_after_seconds: i32,
 }
 
 impl Status {
@@ -55,6 +73,9 @@ impl Status {
             code: status.code,
             reason: status.reason,
             message: status.message,
+            details: status.details.map(|details| Details {
+                retry_after_seconds: details.retry_after_seconds,
+            }),
         })
     }
 }

@@ -253,6 +253,40 @@ fn error_of_a_watch_is_a_status() {
 }
 
 #[test]
+fn a_status_says_when_to_come_back() {
+    let details = [number(5, 7), field(2, "pods")].concat();
+    let message = [field(3, "later"), field(5, details), number(6, 429)].concat();
+    let json = br#"{"kind":"Status","message":"later","details":{"kind":"pods",
+        "retryAfterSeconds":7},"code":429}"#;
+    let wanted = status(json).unwrap();
+    assert_eq!(wanted.details.as_ref().unwrap().retry_after_seconds, 7);
+    assert_eq!(status(&envelope("Status", message)), Some(wanted));
+}
+
+#[test]
+fn what_is_written_is_an_enveloped_message() {
+    let binding = Binding {
+        metadata: Some(Metadata {
+            name: "p".to_owned(),
+            annotations: [("a".to_owned(), "b".to_owned())].into(),
+            ..Metadata::default()
+        }),
+        target: Some(ObjectReference {
+            kind: "Node".to_owned(),
+            name: "n".to_owned(),
+            ..ObjectReference::default()
+        }),
+    };
+    let request = with_body(http::Request::new(()), &binding);
+    let annotation = [field(1, "a"), field(2, "b")].concat();
+    let metadata = [field(1, "p"), field(12, annotation)].concat();
+    let target = [field(1, "Node"), field(3, "n")].concat();
+    let message = [field(1, metadata), field(2, target)].concat();
+    assert_eq!(*request.body(), envelope("Binding", message));
+    assert_eq!(request.headers()["content-type"], LIST);
+}
+
+#[test]
 fn status_is_read_from_protobuf_and_from_json() {
     let wanted = status(&expired()).unwrap();
     let json = br#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",

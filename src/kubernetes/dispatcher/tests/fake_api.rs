@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tower::service_fn;
 
 use crate::kubernetes::clock::Clock;
+use crate::kubernetes::protobuf;
 
 /// The server. Clones are one server.
 #[derive(Clone)]
@@ -166,7 +167,10 @@ impl FakeApi {
     async fn serve(&self, request: Request<Body>) -> Result<Response<Body>, kube::Error> {
         let (head, body) = request.into_parts();
         let body = body.collect_bytes().await?;
-        let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let body = match protobuf::as_json(&body) {
+            Some(body) => body,
+            None => serde_json::from_slice(&body).unwrap_or(Value::Null),
+        };
         let path = head.uri.path().to_owned();
         let mut parts = path.split('/');
         let pod = match parts.clone().nth(5) {

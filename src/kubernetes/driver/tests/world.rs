@@ -34,6 +34,7 @@ use crate::kubernetes::extender::Extenders;
 use crate::kubernetes::leadership::Leadership;
 use crate::kubernetes::leadership::heartbeat::Heartbeat;
 use crate::kubernetes::profiles::RunningProfile;
+use crate::kubernetes::protobuf;
 use crate::kubernetes::watch::{StreamEvent, Streamed};
 use crate::kubernetes::{dispatcher, events};
 use crate::metrics::Metrics;
@@ -132,7 +133,10 @@ impl Api {
     async fn answer(mut self, request: Request<Body>) -> Result<Response<Body>, kube::Error> {
         let path = request.uri().path().to_owned();
         let bytes = request.into_body().collect_bytes().await?;
-        let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let body = match protobuf::as_json(&bytes) {
+            Some(body) => body,
+            None => serde_json::from_slice(&bytes).unwrap_or_default(),
+        };
         self.calls.lock().push((path, body.clone()));
         let _ = self.answers.wait_for(|answers| *answers).await;
         Ok(Response::new(Body::from(body.to_string().into_bytes())))

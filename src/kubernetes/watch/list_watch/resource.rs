@@ -83,6 +83,7 @@ impl WatchedResource {
                 code: i32::from(code.as_u16()),
                 reason: String::new(),
                 message: code.to_string(),
+                ..Status::default()
             });
             let path = self.path.clone();
             return Err(ListWatchError::Refused { path, status });
