@@ -31,9 +31,13 @@ use crate::model::vocabulary::{PodClassId, Vocabulary};
 
 /// Classes that are kept at once, at most, and as many standings, and as many rankings in these.
 const KEPT_MAX: usize = 256;
-/// Nodes that are kept at once in all of each, at most: some 64 bytes in a class or a ranking, 20 in
-/// a standing.
-const NODES_MAX: usize = 1_000_000;
+/// Bytes of all of each for a node of the cluster: a hundred classes with a ranking of their own.
+/// The objects of the 30 pods of a node take kube-scheduler some 300 KiB.
+const BYTES_OF_NODE: usize = 100 * ranking::BYTES_OF_NODE;
+/// So many bytes however few nodes there are.
+const BYTES_MIN: usize = 64 << 20;
+/// No more than these however many nodes there are.
+const BYTES_MAX: usize = 256 << 20;
 /// So many classes are kept however many nodes there are.
 const CLASSES_MIN: usize = 4;
 /// So many standings.
@@ -159,7 +163,7 @@ impl Classes {
         if let Some(number) = self.numbers.get(&key) {
             return *number;
         }
-        let limit = limit(cache, STANDINGS_MIN);
+        let limit = limit(cache, standing::BYTES_OF_NODE, STANDINGS_MIN);
         while self.standings.len() >= limit {
             self.forget_least_used_standing(&mut cache.vocabulary);
         }
@@ -191,8 +195,10 @@ impl Classes {
             return;
         }
         self.forget_disused(&mut cache.vocabulary);
-        let limit = limit(cache, CLASSES_MIN);
-        while self.kept.len() >= limit {
+        let affordable = affordable(cache).saturating_sub(index.bytes());
+        while self.kept.len() >= KEPT_MAX
+            || (self.kept.len() >= CLASSES_MIN && self.bytes() > affordable)
+        {
             self.forget_least_used(&mut cache.vocabulary);
         }
         let pod = cache.vocabulary.share_pod(pod);
@@ -204,6 +210,11 @@ impl Classes {
         self.kept.insert(key, kept);
     }
 
+    /// What classes keep of the nodes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.kept.values().map(|kept| kept.index.bytes()).sum()
+    }
+
     fn keep_standing(&mut self, number: u64, mut standing: Standing, cache: &mut Cache) {
         let is_new = standing.hold_keys(cache.vocabulary.symbols_mut());
         if let Some(kept) = self.standings.get_mut(&number) {
@@ -211,7 +222,7 @@ impl Classes {
             kept.last_used = self.uses;
         }
         if is_new {
-            let limit = limit(cache, RANKINGS_MIN);
+            let limit = limit(cache, ranking::BYTES_OF_NODE, RANKINGS_MIN);
             self.forget_rankings(limit, cache.vocabulary.symbols_mut());
         }
     }
@@ -276,8 +287,13 @@ impl Classes {
     }
 }
 
-/// How many of something that has an entry for each node are kept, at `least` so many.
-fn limit(cache: &Cache, least: usize) -> usize {
-    let affordable = NODES_MAX / cache.nodes.len().max(1);
-    affordable.clamp(least, KEPT_MAX)
+/// How many of something that has `bytes` for each node are kept, at `least` so many.
+fn limit(cache: &Cache, bytes: usize, least: usize) -> usize {
+    let all_nodes = bytes * cache.nodes.len().max(1);
+    (affordable(cache) / all_nodes).clamp(least, KEPT_MAX)
+}
+
+/// How many bytes classes may take, and standings, and the rankings in these.
+fn affordable(cache: &Cache) -> usize {
+    (BYTES_OF_NODE * cache.nodes.len()).clamp(BYTES_MIN, BYTES_MAX)
 }

@@ -71,6 +71,12 @@ impl ClassIndex {
         is_current
     }
 
+    /// What is kept of the nodes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let of_places = self.places.iter().map(|(_, places)| places.bytes());
+        of_places.sum::<usize>() + self.ranking.bytes()
+    }
+
     /// Whether the plugin at `index` of the profile judges by places.
     pub(crate) fn judges_by_place(&self, index: usize) -> bool {
         self.places.iter().any(|(other, _)| *other == index)

@@ -11,6 +11,9 @@ use crate::engine::classes::changed_nodes::ChangedNodes;
 /// with those of others before they count.
 pub(crate) type Place = Box<[i64]>;
 
+/// What a ranking takes for each node: its seat, and its place in the order.
+pub(crate) const BYTES_OF_NODE: usize = 64;
+
 /// The nodes that fit.
 #[derive(Debug, Default)]
 pub(crate) struct Ranking {
@@ -65,6 +68,11 @@ impl Ranking {
     pub(crate) fn group_of(&self, slot: Slot) -> Option<u32> {
         let seat = self.seats.get(slot.index())?;
         (*seat != Seat::NONE).then_some(seat.group)
+    }
+
+    /// What all of it takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.seats.len() * BYTES_OF_NODE
     }
 
     /// The node in `slot` fits, lies in `place` and has `score` for itself. [`Self::settle`] follows

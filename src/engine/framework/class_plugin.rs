@@ -77,6 +77,11 @@ pub trait Places: Debug + Send {
         let _ = (pod, slot, node);
     }
 
+    /// What is kept of the nodes, in bytes.
+    fn bytes(&self) -> usize {
+        0
+    }
+
     /// The labels whose values [`Self::place`] tells, after [`Self::provide`], in their order; what
     /// else it tells follows from the node and from what the pod asks of nodes by themselves.
     /// `None`: it tells something else as well.

@@ -75,3 +75,26 @@ fn what_is_forgotten_gives_back_all_that_it_held() {
     assert_eq!(driver.engine.classes.pods().count(), 4);
     driver.assert_empty();
 }
+
+#[test]
+fn a_class_takes_room_for_what_it_alone_knows_of_nodes() {
+    const NODES: usize = 10;
+    let nodes = (0..NODES).map(|number| {
+        let node = make_node(&format!("n-{number}")).allocatable(&[("cpu", "8"), ("pods", "110")]);
+        node.label("zone", "a").label("host", &number.to_string())
+    });
+    let mut driver = Driver::new(nodes);
+    let mut grown = |pod: &PodBuilder| {
+        let before = driver.engine.classes.bytes();
+        driver.bound(pod);
+        driver.engine.classes.bytes() - before
+    };
+    assert_eq!(grown(&of_class("plain", 100)), 0, "the ranking is shared");
+    let spread = |key: &str| {
+        json!([{"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "x"}}}])
+    };
+    let over_zones = json!({"topologySpreadConstraints": spread("zone")});
+    let over_zones = grown(&of_class("over-zones", 100).spec(over_zones));
+    assert!((NODES..64 * NODES).contains(&over_zones), "{over_zones}");
+}

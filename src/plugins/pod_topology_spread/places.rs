@@ -252,6 +252,10 @@ impl Places for SpreadPlaces {
         !self.hard.is_empty() || !self.soft.is_empty()
     }
 
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.hard_shares) + size_of_val(&*self.soft_shares)
+    }
+
     fn keys(&self) -> Option<Vec<Symbol>> {
         let constraints = self.hard.iter().chain(&*self.soft);
         let keys: Vec<Symbol> = constraints.map(|c| c.topology_key).collect();
