@@ -31,12 +31,12 @@ use crate::model::vocabulary::{PodClassId, Vocabulary};
 
 /// Classes that are kept at once, at most, and as many standings, and as many rankings in these.
 const KEPT_MAX: usize = 256;
-/// Bytes of all of each for a node of the cluster: a hundred classes with a ranking of their own.
+/// Bytes of all classes for a node of the cluster, and of all rankings in standings: 64 rankings.
 /// The objects of the 30 pods of a node take kube-scheduler some 300 KiB.
-const BYTES_OF_NODE: usize = 100 * ranking::BYTES_OF_NODE;
+const BYTES_OF_NODE: usize = 64 * ranking::BYTES_OF_NODE;
 /// So many bytes however few nodes there are.
 const BYTES_MIN: usize = 64 << 20;
-/// No more than these however many nodes there are.
+/// No more than these however many nodes there are, but for the least of each.
 const BYTES_MAX: usize = 256 << 20;
 /// So many classes are kept however many nodes there are.
 const CLASSES_MIN: usize = 4;
@@ -63,6 +63,8 @@ pub(crate) struct Classes {
     numbers: IdMap<StandingKey, u64>,
     next_number: u64,
     uses: u64,
+    /// What classes keep of the nodes.
+    bytes: usize,
     /// How many pods were decided by what was kept.
     pub(crate) decided: u64,
 }
@@ -73,6 +75,8 @@ struct KeptClass {
     /// Holds the references to class and labels.
     pod: PodInfo,
     index: ClassIndex,
+    /// What the index takes.
+    bytes: usize,
     last_used: u64,
 }
 
@@ -163,7 +167,7 @@ impl Classes {
         if let Some(number) = self.numbers.get(&key) {
             return *number;
         }
-        let limit = limit(cache, standing::BYTES_OF_NODE, STANDINGS_MIN);
+        let limit = limit(cache, STANDINGS_MIN);
         while self.standings.len() >= limit {
             self.forget_least_used_standing(&mut cache.vocabulary);
         }
@@ -189,30 +193,46 @@ impl Classes {
     ) {
         self.uses += 1;
         self.keep_standing(index.standing, standing, cache);
+        let bytes = index.bytes();
         if let Some(kept) = self.kept.get_mut(&key) {
+            let before = std::mem::replace(&mut kept.bytes, bytes);
             kept.last_used = self.uses;
             kept.index = index;
+            self.bytes = self.bytes - before + bytes;
+            if bytes > before {
+                self.make_room(cache);
+            }
             return;
         }
         self.forget_disused(&mut cache.vocabulary);
-        let affordable = affordable(cache).saturating_sub(index.bytes());
-        while self.kept.len() >= KEPT_MAX
-            || (self.kept.len() >= CLASSES_MIN && self.bytes() > affordable)
-        {
-            self.forget_least_used(&mut cache.vocabulary);
-        }
-        let pod = cache.vocabulary.share_pod(pod);
         let kept = KeptClass {
-            pod,
+            pod: cache.vocabulary.share_pod(pod),
             index,
+            bytes,
             last_used: self.uses,
         };
         self.kept.insert(key, kept);
+        self.bytes += bytes;
+        self.make_room(cache);
+    }
+
+    /// Forgets classes that were unused the longest while there are too many, or they take too much.
+    fn make_room(&mut self, cache: &mut Cache) {
+        while self.kept.len() > KEPT_MAX {
+            self.forget_least_used(0, &mut cache.vocabulary);
+        }
+        let affordable = affordable(cache);
+        while self.kept.len() > CLASSES_MIN && self.bytes > affordable {
+            self.forget_least_used(1, &mut cache.vocabulary);
+        }
     }
 
     /// What classes keep of the nodes, in bytes.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        self.kept.values().map(|kept| kept.index.bytes()).sum()
+        let indices = self.kept.values().map(|kept| kept.index.bytes());
+        assert_eq!(indices.sum::<usize>(), self.bytes);
+        self.bytes
     }
 
     fn keep_standing(&mut self, number: u64, mut standing: Standing, cache: &mut Cache) {
@@ -222,7 +242,7 @@ impl Classes {
             kept.last_used = self.uses;
         }
         if is_new {
-            let limit = limit(cache, ranking::BYTES_OF_NODE, RANKINGS_MIN);
+            let limit = limit(cache, RANKINGS_MIN);
             self.forget_rankings(limit, cache.vocabulary.symbols_mut());
         }
     }
@@ -230,6 +250,7 @@ impl Classes {
     /// Forgets a class.
     pub(crate) fn forget(&mut self, key: &ClassKey, vocabulary: &mut Vocabulary) {
         if let Some(kept) = self.kept.swap_remove(key) {
+            self.bytes -= kept.bytes;
             vocabulary.release_pod(&kept.pod);
         }
     }
@@ -239,17 +260,21 @@ impl Classes {
         for (_, kept) in self.kept.drain(..) {
             vocabulary.release_pod(&kept.pod);
         }
+        self.bytes = 0;
         while !self.standings.is_empty() {
             self.forget_least_used_standing(vocabulary);
         }
     }
 
-    fn forget_least_used(&mut self, vocabulary: &mut Vocabulary) {
+    /// Forgets the class that was unused the longest of those that take `least` bytes.
+    fn forget_least_used(&mut self, least: usize, vocabulary: &mut Vocabulary) {
         let kept = self.kept.values().enumerate();
-        let least = kept.min_by_key(|(_, kept)| kept.last_used);
-        if let Some((position, _)) = least
+        let kept = kept.filter(|(_, kept)| kept.bytes >= least);
+        let least_used = kept.min_by_key(|(_, kept)| kept.last_used);
+        if let Some((position, _)) = least_used
             && let Some((_, kept)) = self.kept.swap_remove_index(position)
         {
+            self.bytes -= kept.bytes;
             vocabulary.release_pod(&kept.pod);
         }
     }
@@ -287,13 +312,13 @@ impl Classes {
     }
 }
 
-/// How many of something that has `bytes` for each node are kept, at `least` so many.
-fn limit(cache: &Cache, bytes: usize, least: usize) -> usize {
-    let all_nodes = bytes * cache.nodes.len().max(1);
-    (affordable(cache) / all_nodes).clamp(least, KEPT_MAX)
+/// How many rankings in standings are kept, and how many standings, which take a third of that.
+fn limit(cache: &Cache, least: usize) -> usize {
+    let of_one = ranking::BYTES_OF_NODE * cache.nodes.len().max(1);
+    (affordable(cache) / of_one).clamp(least, KEPT_MAX)
 }
 
-/// How many bytes classes may take, and standings, and the rankings in these.
+/// How many bytes classes may take, and rankings in standings.
 fn affordable(cache: &Cache) -> usize {
     (BYTES_OF_NODE * cache.nodes.len()).clamp(BYTES_MIN, BYTES_MAX)
 }

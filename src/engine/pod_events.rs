@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use hashbrown::HashSet;
+
 use crate::engine::cache::nominator::Promise;
 use crate::engine::framework::{ActionType, ClusterEventKind, EventResource};
 use crate::engine::queue::{RecordedChange, any_less, target_pod_change};
 use crate::engine::{Activity, Engine};
-use crate::model::map::IdSet;
 use crate::model::objects::Pod;
 use crate::model::pod_class::InvalidPod;
 use crate::model::pod_info::{PodInfo, PodKey, PodUid};
@@ -30,8 +31,9 @@ impl Engine {
 
     /// There are no other pods than these.
     pub(super) fn pods_listed(&mut self, uids: Vec<PodUid>) {
-        let uids: IdSet<PodUid> = uids.into_iter().collect();
-        let is_listed = |uid: &PodUid| uids.contains(uid);
+        let mut listed = HashSet::with_capacity_and_hasher(uids.len(), self.known.hasher().clone());
+        listed.extend(uids);
+        let is_listed = |uid: &PodUid| listed.contains(uid);
         self.quarantine.retain_pods(is_listed);
         let gone = self.known.iter().filter(|(_, uid)| !is_listed(uid));
         let mut gone: Vec<_> = gone.map(|(key, uid)| (key.clone(), uid.clone())).collect();

@@ -13,6 +13,8 @@ pub(crate) type Place = Box<[i64]>;
 
 /// What a ranking takes for each node: its seat, and its place in the order.
 pub(crate) const BYTES_OF_NODE: usize = 64;
+/// And for each place: two copies of it, an entry of the map, a group and the first nodes in order.
+const BYTES_OF_GROUP: usize = 400;
 
 /// The nodes that fit.
 #[derive(Debug, Default)]
@@ -72,7 +74,7 @@ impl Ranking {
 
     /// What all of it takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.seats.len() * BYTES_OF_NODE
+        self.seats.len() * BYTES_OF_NODE + self.groups.len() * BYTES_OF_GROUP
     }
 
     /// The node in `slot` fits, lies in `place` and has `score` for itself. [`Self::settle`] follows

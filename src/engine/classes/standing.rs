@@ -61,9 +61,6 @@ struct SharedRanking {
     last_used: u64,
 }
 
-/// What a standing takes for each node, its rankings apart.
-pub(crate) const BYTES_OF_NODE: usize = 20;
-
 /// The score of nodes that do not fit.
 const UNFIT: i64 = i64::MIN;
 

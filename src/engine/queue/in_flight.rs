@@ -26,7 +26,7 @@ pub struct RecordedChange {
     pub pod: Option<PodUid>,
     /// The object of another kind that changed.
     pub object: Option<ObjectKey>,
-    /// Pods of a higher priority are not concerned (`getLEPriorityPreCheck`).
+    /// Pods of a higher priority that wait do not care (`getLEPriorityPreCheck`).
     pub priority_at_most: Option<i32>,
 }
 

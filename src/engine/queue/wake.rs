@@ -80,6 +80,10 @@ impl SchedulingQueue {
         let Some(pod) = self.places.get(uid) else {
             return;
         };
+        let is_above = |most| pod.info.priority > most;
+        if change.priority_at_most.is_some_and(is_above) {
+            return;
+        }
         let strategy = strategy(pod, change, plugins);
         if strategy == Strategy::Skip {
             return;
@@ -114,10 +118,6 @@ fn strategy(pod: &QueuedPod, change: &RecordedChange, plugins: &dyn QueuePlugins
         // The room that a pod leaves behind is no news to the pod itself.
         EventResource::AssignedPod if about_this_pod => return Strategy::Skip,
         _ => {}
-    }
-    let is_above = |most| pod.info.priority > most;
-    if change.priority_at_most.is_some_and(is_above) {
-        return Strategy::Skip;
     }
     if pod.has_no_rejectors() {
         return Strategy::AfterBackoff;

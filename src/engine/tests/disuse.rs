@@ -98,3 +98,25 @@ fn a_class_takes_room_for_what_it_alone_knows_of_nodes() {
     let over_zones = grown(&of_class("over-zones", 100).spec(over_zones));
     assert!((NODES..64 * NODES).contains(&over_zones), "{over_zones}");
 }
+
+#[test]
+fn a_class_that_fits_nowhere_takes_its_room_when_it_fits() {
+    let mut driver = Driver::new([]);
+    let apart = json!({"affinity": {"podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [{
+            "topologyKey": "kubernetes.io/hostname",
+            "labelSelector": {"matchLabels": {"app": "x"}}}]}}});
+    let node = |cpu: &str| {
+        make_node("n")
+            .allocatable(&[("cpu", cpu), ("pods", "110")])
+            .label("kubernetes.io/hostname", "n")
+    };
+    driver.node(&node("0"));
+    driver.pod(&of_class("first", 100).spec(apart.clone()).label("app", "x"));
+    driver.message();
+    let before = driver.engine.classes.bytes();
+    driver.node(&node("8"));
+    driver.pod(&of_class("second", 100).spec(apart).label("app", "x"));
+    driver.placed();
+    assert!(driver.engine.classes.bytes() > before);
+}

@@ -115,9 +115,11 @@ impl Failure {
     }
 
     fn answered(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
-        let status = protobuf::status(body);
+        // What stands between may leave out the kind.
+        let status = protobuf::status(body).or_else(|| serde_json::from_slice(body).ok());
         let text = match &status {
             Some(status) => status.message.clone(),
+            None if body.contains(&0) => String::new(),
             None => String::from_utf8_lossy(body).trim().to_owned(),
         };
         let message = if text.is_empty() {
@@ -176,6 +178,18 @@ mod tests {
         ] {
             let code = StatusCode::from_u16(code).unwrap();
             assert_eq!(Meaning::of(code), meaning, "{code}");
+        }
+    }
+
+    #[test]
+    fn the_message_is_what_a_person_can_read_of_the_answer() {
+        let message =
+            |body: &[u8]| Failure::answered(StatusCode::FORBIDDEN, &HeaderMap::new(), body).message;
+        assert_eq!(message(br#"{"kind":"Status","message":"no"}"#), "no");
+        assert_eq!(message(br#"{"message":"no kind"}"#), "no kind");
+        assert_eq!(message(b" plain text\n"), "plain text");
+        for body in [&b""[..], b"{}", b"k8s\0\xff\xff"] {
+            assert_eq!(message(body), "the API server answered 403 Forbidden");
         }
     }
 

@@ -6,7 +6,7 @@ use prost::Message;
 
 use crate::kubernetes::protobuf::DecodeError;
 
-/// Begins every answer (`pkg/runtime/serializer/protobuf`).
+/// Begins every object (`pkg/runtime/serializer/protobuf`).
 pub(super) const MAGIC: &[u8] = b"k8s\0";
 
 /// Numbers of the fields of `runtime.Unknown`.

@@ -77,10 +77,15 @@ impl DomainSpread {
         }
     }
 
+    /// How many domains there are.
+    pub(super) fn domains(&self) -> usize {
+        self.counted.by_domain.len()
+    }
+
     /// The pods in the emptiest domain; 0 if there are fewer domains than `min_domains`
     /// (`minMatchNum`).
     pub(super) fn fewest(&self, min_domains: i64) -> i64 {
-        let domains = i64::try_from(self.counted.by_domain.len()).unwrap_or(i64::MAX);
+        let domains = i64::try_from(self.domains()).unwrap_or(i64::MAX);
         if domains < min_domains {
             return 0;
         }

@@ -44,6 +44,9 @@ struct SpreadPlaces {
     soft_shares: Vec<Option<(Domain, i64)>>,
 }
 
+/// What an entry of a map of domains takes, with its place in the table.
+const BYTES_OF_DOMAIN: usize = 48;
+
 /// What a node adds.
 #[derive(Default)]
 struct NodeShares {
@@ -253,7 +256,11 @@ impl Places for SpreadPlaces {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.hard_shares) + size_of_val(&*self.soft_shares)
+        let spreads = self.spreads.iter().map(DomainSpread::domains);
+        let sums = self.sums.iter().flatten().map(|sums| sums.len());
+        self.hard_shares.capacity() * size_of::<Option<(Symbol, i64)>>()
+            + self.soft_shares.capacity() * size_of::<Option<(Domain, i64)>>()
+            + spreads.chain(sums).sum::<usize>() * BYTES_OF_DOMAIN
     }
 
     fn keys(&self) -> Option<Vec<Symbol>> {
