@@ -37,7 +37,7 @@ const BYTES_OF_NODE: usize = 64 * ranking::BYTES_OF_NODE;
 /// So many bytes however few nodes there are.
 const BYTES_MIN: usize = 64 << 20;
 /// No more than these however many nodes there are, but for the least of each.
-const BYTES_MAX: usize = 256 << 20;
+const BYTES_MAX: usize = 384 << 20;
 /// So many classes are kept however many nodes there are.
 const CLASSES_MIN: usize = 4;
 /// So many standings.
