@@ -137,6 +137,11 @@ fn system_wall_micros() -> i64 {
     i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX)
 }
 
+/// The time as calendars have it; 1970 if they do not reach so far.
+pub(in crate::kubernetes) fn utc(time: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_microsecond(time.as_micros()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

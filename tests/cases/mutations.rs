@@ -97,6 +97,12 @@ fn places(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
+/// The path of what holds a place, and the place in that.
+fn parent_and_key(path: &str) -> (&str, String) {
+    let (parent, key) = path.rsplit_once('/').unwrap();
+    (parent, key.replace("~1", "/").replace("~0", "~"))
+}
+
 fn damaged(mut object: Value, damages: &[Damage]) -> Value {
     for damage in damages {
         let mut paths = Vec::new();
@@ -106,8 +112,7 @@ fn damaged(mut object: Value, damages: &[Damage]) -> Value {
             break;
         }
         let path = place.get(&paths);
-        let (parent, key) = path.rsplit_once('/').unwrap();
-        let key = key.replace("~1", "/").replace("~0", "~");
+        let (parent, key) = parent_and_key(path);
         match (damage, object.pointer_mut(parent).unwrap()) {
             (Damage::Replace(_, value), parent) => match parent {
                 Value::Array(items) => items[key.parse::<usize>().unwrap()] = value.clone(),
@@ -391,8 +396,7 @@ fn a_pod_without_any_one_of_its_fields_leaves_the_others_their_nodes() {
     places(&pod, "", &mut paths);
     for path in paths {
         let mut pod = pod.clone();
-        let (parent, key) = path.rsplit_once('/').unwrap();
-        let key = key.replace("~1", "/").replace("~0", "~");
+        let (parent, key) = parent_and_key(&path);
         if let Value::Object(fields) = pod.pointer_mut(parent).unwrap() {
             fields.remove(&key);
             leaves_the_others_alone(damaged(pod, &[])).unwrap();

@@ -11,6 +11,7 @@ use serde_json::json;
 use tracing::debug;
 
 use crate::engine::effect::EventKind;
+use crate::kubernetes::clock;
 use crate::kubernetes::dispatcher::retry::{Meaning, TRIES, pause, send};
 use crate::kubernetes::events::PodEvent;
 use crate::kubernetes::events::queue::Waiting;
@@ -135,8 +136,7 @@ fn reporting_instance(controller: &str, identity: &str) -> String {
 }
 
 fn micro_time(time: Timestamp) -> String {
-    let time = jiff::Timestamp::from_microsecond(time.as_micros()).unwrap_or_default();
-    format!("{time:.6}")
+    format!("{:.6}", clock::utc(time))
 }
 
 impl std::fmt::Debug for Writer {
@@ -173,7 +173,7 @@ mod tests {
         let request = protobuf::with_body(Request::new(()), &object);
         let reference = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "Pod", "namespace": "ns", "name": name, "uid": uid});
         assert_eq!(
-            protobuf::as_json(request.body()).unwrap(),
+            protobuf::as_json(request.body()),
             json!({"apiVersion": "events.k8s.io/v1", "kind": "Event",
                 "metadata": {"namespace": "ns", "name": "victim.1"},
                 "eventTime": {"seconds": 1, "nanos": 500_001_000},

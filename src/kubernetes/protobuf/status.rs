@@ -17,15 +17,9 @@ struct StatusMessage {
     #[prost(string, tag = "4")]
     reason: String,
     #[prost(message, optional, tag = "5")]
-    details: Option<DetailsMessage>,
+    details: Option<Details>,
     #[prost(int32, tag = "6")]
     code: i32,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct DetailsMessage {
-    #[prost(int32, tag = "5")]
-    retry_after_seconds: i32,
 }
 
 /// The same in JSON.
@@ -52,10 +46,11 @@ pub struct Status {
 }
 
 /// What else the API server says of a request that it refuses.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, PartialEq, Message, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Details {
     /// How many seconds it wants to be left alone, 0 if it does not say.
+    #[prost(int32, tag = "5")]
     pub retry_after_seconds: i32,
 }
 
@@ -73,9 +68,7 @@ impl Status {
             code: status.code,
             reason: status.reason,
             message: status.message,
-            details: status.details.map(|details| Details {
-                retry_after_seconds: details.retry_after_seconds,
-            }),
+            details: status.details,
         })
     }
 }

@@ -8,6 +8,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Request};
 use prost::Message;
 
+use crate::kubernetes::clock;
 use crate::kubernetes::protobuf::envelope::{MAGIC, TypeMeta, Unknown};
 use crate::model::timestamp::Timestamp;
 
@@ -157,7 +158,7 @@ impl Written for Event {
 
 impl From<Timestamp> for MicroTime {
     fn from(time: Timestamp) -> Self {
-        let time = jiff::Timestamp::from_microsecond(time.as_micros()).unwrap_or_default();
+        let time = clock::utc(time);
         Self {
             seconds: time.as_second(),
             nanos: time.subsec_nanosecond(),
@@ -165,9 +166,16 @@ impl From<Timestamp> for MicroTime {
     }
 }
 
-/// What a body says, in JSON, without what is empty.
+/// What a body says, which is such an object or JSON; null if it is neither.
 #[cfg(test)]
-pub fn as_json(body: &[u8]) -> Option<serde_json::Value> {
+pub fn as_json(body: &[u8]) -> serde_json::Value {
+    let written = written_as_json(body);
+    written.unwrap_or_else(|| serde_json::from_slice(body).unwrap_or_default())
+}
+
+/// What an object says that was written, without what is empty.
+#[cfg(test)]
+fn written_as_json(body: &[u8]) -> Option<serde_json::Value> {
     let object = Unknown::decode(body.strip_prefix(MAGIC)?).ok()?;
     let types = object.type_meta?;
     let value = match &*types.kind {

@@ -167,10 +167,7 @@ impl FakeApi {
     async fn serve(&self, request: Request<Body>) -> Result<Response<Body>, kube::Error> {
         let (head, body) = request.into_parts();
         let body = body.collect_bytes().await?;
-        let body = match protobuf::as_json(&body) {
-            Some(body) => body,
-            None => serde_json::from_slice(&body).unwrap_or(Value::Null),
-        };
+        let body = protobuf::as_json(&body);
         let path = head.uri.path().to_owned();
         let mut parts = path.split('/');
         let pod = match parts.clone().nth(5) {

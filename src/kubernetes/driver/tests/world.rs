@@ -133,10 +133,7 @@ impl Api {
     async fn answer(mut self, request: Request<Body>) -> Result<Response<Body>, kube::Error> {
         let path = request.uri().path().to_owned();
         let bytes = request.into_body().collect_bytes().await?;
-        let body = match protobuf::as_json(&bytes) {
-            Some(body) => body,
-            None => serde_json::from_slice(&bytes).unwrap_or_default(),
-        };
+        let body = protobuf::as_json(&bytes);
         self.calls.lock().push((path, body.clone()));
         let _ = self.answers.wait_for(|answers| *answers).await;
         Ok(Response::new(Body::from(body.to_string().into_bytes())))
